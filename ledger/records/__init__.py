@@ -1,0 +1,1 @@
+"""Records: signed, schema-checked statements about objects."""

@@ -1,0 +1,474 @@
+"""The kinds of record, as types: what each says, and which role may say it.
+
+A body is the `predicate` of an in-toto Statement. Its JSON form is fixed by `schemas/v1/<kind>.json` and explained in
+`schemas/v1/<kind>.md`; the classes here are the same shapes for Python, field by field, and a test holds the two
+together. Sizes are bytes, times are milliseconds, scores are millionths (0 to 1,000,000), CPUs are thousandths.
+
+    body = AttemptOpened(...)        # frozen, every field typed
+    kind_of(type(body))              # "attempt-opened"
+    to_json(body), from_json("attempt-opened", {...})
+
+No rule of admission lives here: those are in `ledger.records.gate`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, TypeVar, cast
+
+import msgspec
+
+from store.canonical import Json
+from store.digest import Digest
+from store.errors import InputError, SchemaError
+
+B = TypeVar("B", bound="Body")
+
+Role = Literal["root", "curator", "release-manager", "runner", "evaluator", "log", "witness", "rater"]
+Outcome = Literal["scored", "ungradeable", "timeout", "harness-failure", "withdrawn"]
+Purpose = Literal["formal", "diagnostic", "replay"]
+Backend = Literal["docker", "native"]
+Track = Literal[
+    "frozen-evidence/reconstruct",
+    "frozen-evidence/repair",
+    "frozen-evidence/extend",
+    "repository/pull-request",
+]
+Dimension = Literal["global_visual", "regional_visual", "functional", "responsive", "workflow", "preservation", "policy"]
+ArtifactClass = Literal["manifest", "workspace", "diff", "build-output", "log", "events", "transcript", "egress-log", "late"]
+Separation = Literal["process", "user", "host"]
+
+FULL: Final = 1_000_000
+"""The highest score, in millionths."""
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A piece of a body."""
+
+
+class Head(Part):
+    """A head of the log: its size in records and its RFC 6962 root."""
+
+    size: int
+    root: Digest
+
+
+class Ref(Part):
+    """A record named from another: its id, and the SHA-256 of its leaf bytes."""
+
+    id: str
+    record: Digest
+
+
+class CaseRef(Part):
+    """A case version named from another record."""
+
+    id: str
+    version: int
+    record: Digest
+
+
+class Chain(Part):
+    """Place of a runner's record in its attempt: omission and duplication show.
+
+    `seq` counts from 0; `prev` is the leaf digest of the record before it, null for the first.
+    """
+
+    attempt: str
+    seq: int
+    prev: Digest | None
+
+
+class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What every record says.
+
+    Attributes:
+        ledger: origin of the log it is meant for (no replay into another).
+        after: the head it was made after; null only in the very first record.
+        issued_at: RFC 3339 in UTC, informative (`2026-11-30T23:05:01Z`).
+    """
+
+    ledger: str
+    after: Head | None
+    issued_at: str
+
+
+class Grant(Part):
+    """What a role holds: key ids, how many of them must sign, and which kinds they may sign."""
+
+    keys: list[str]
+    threshold: int
+    kinds: list[str]
+
+
+class PublicKey(Part):
+    """An Ed25519 public key. `keyid` is the hexadecimal SHA-256 of its 32 raw bytes.
+
+    `distrusted_from` is the log index from which its signatures no longer count; null while it is trusted.
+    """
+
+    keyid: str
+    public: str
+    distrusted_from: int | None
+
+
+class TrustRoot(Body):
+    """Which keys hold which role. Takes effect right after its own index."""
+
+    version: int
+    keys: list[PublicKey]
+    roles: dict[str, Grant]
+
+
+class Source(Body):
+    """The investigation behind a case. `artifact` is the tree of the authoritative material, curators' eyes only."""
+
+    id: str
+    lead: str
+    origin: str
+    artifact: Digest
+    differences: list[str]
+    permission: str
+
+
+class Limits(Part):
+    """What an attempt may use. The case's own, capped by the protocol's."""
+
+    seconds: int
+    memory: int
+    cpus: int
+    pids: int
+    workspace: int
+
+
+class Sealed(Part):
+    """Commitment to a sealed kit: SHA-256 of the plaintext tar, and the age-encrypted object."""
+
+    commitment: Digest
+    kit: Digest
+
+
+class Check(Part):
+    """One verification run of a case before it is published."""
+
+    agent: str
+    run: int
+    score: int
+
+
+class RenderEnvironment(Part):
+    """What draws pages: root filesystem, browser, fonts, driver and seccomp profile."""
+
+    image: Digest
+    browser: str
+    fonts: Digest
+    driver: Digest
+    seccomp: Digest
+    backend: Backend
+
+
+class Case(Body):
+    """A versioned public package and its sealed commitment.
+
+    `package` is the tree a Candidate sees: `brief.md`, `contract.json`, `evidence/`, `starter/`. `starter` and
+    `evidence` are the trees of those two folders. `plan` is the probe plan, an object.
+    """
+
+    id: str
+    version: int
+    track: Track
+    title: str
+    package: Digest
+    evidence: Digest
+    starter: Digest
+    contract: Digest
+    plan: Digest
+    sealed: Sealed
+    limits: Limits
+    dimensions: list[Dimension]
+    environment: RenderEnvironment
+    checks: list[Check]
+    source: Digest | None
+    supersedes: Digest | None
+
+
+class Split(Body):
+    """A frozen list of case versions."""
+
+    name: str
+    cases: list[CaseRef]
+
+
+class Protocol(Body):
+    """The fixed rules. `evaluator` and `environment` are digests that every counted attempt must match."""
+
+    name: str
+    limits: Limits
+    repeats: int
+    max_tries: int
+    environment: RenderEnvironment
+    evaluator: Digest
+    weights: dict[str, int]
+    aggregation: Literal["mean-of-case-means/v1"]
+    min_valid: int
+    interval: Literal["t"]
+    level: int
+
+
+class Agent(Part):
+    """What acts: adapter name, version, argument vector, and the tree of the files it brings (null if none)."""
+
+    adapter: str
+    version: str
+    argv: list[str]
+    files: Digest | None
+
+
+class Entry(Body):
+    """What is ranked."""
+
+    id: str
+    agent: Agent
+    model: str | None
+    reasoning_effort: str | None
+    tool_profile: str
+    skills: Digest | None
+    runtime: str
+    evidence_condition: str
+    sandbox: str
+    limits: Limits | None
+
+
+class Schedule(Body):
+    """The attempts that will be made: every entry × every case of the split × repeats 1…n."""
+
+    name: str
+    split: Digest
+    protocol: Digest
+    entries: list[Ref]
+    repeats: int
+
+
+class AttemptOpened(Body):
+    """Recorded in a signed checkpoint before anything starts.
+
+    `schedule` is null for a diagnostic attempt outside any schedule. `try_` counts from 1 within one repeat.
+    """
+
+    chain: Chain
+    schedule: Digest | None
+    entry: Ref
+    case: CaseRef
+    repeat: int
+    try_: int = msgspec.field(name="try")
+    retry_of: str | None
+    purpose: Purpose
+    backend: Backend
+    limits: Limits
+    environment: RenderEnvironment
+    harness: str
+
+
+class Artifact(Part):
+    """One object an attempt made. A tree's `size` is that of its listing."""
+
+    name: str
+    class_: ArtifactClass = msgspec.field(name="class")
+    media_type: str
+    digest: Digest
+    size: int
+
+
+class Artifacts(Body):
+    """What an attempt made before it was rendered. `build` is null when nothing could be built."""
+
+    chain: Chain
+    workspace: Digest | None
+    build: Digest | None
+    items: list[Artifact]
+
+
+class Shot(Part):
+    """One captured (route, viewport, state): the tree of its files, or the reason there is none."""
+
+    id: str
+    tree: Digest | None
+    error: str | None
+
+
+class Captures(Body):
+    """What the build looked like, recorded before grading starts. One subject a shot."""
+
+    chain: Chain
+    build: Digest
+    plan: Digest
+    environment: RenderEnvironment
+    shots: list[Shot]
+    sweep: Digest
+
+
+class Tally(Part):
+    """A dimension's score in millionths, and how many of its checkpoints passed."""
+
+    score: int
+    passed: int
+    total: int
+
+
+class Verdict(Part):
+    """The pure part of an evaluation: the same captures and kit give the same bytes.
+
+    `detail` is the digest of the plaintext detail, which holds the kit's salt and is therefore hiding.
+    """
+
+    dimensions: dict[str, Tally]
+    weights: dict[str, int]
+    gate: int
+    total: int
+    inputs: list[Digest]
+    detail: Digest
+
+
+class Evaluation(Body):
+    """The evaluator's verdict on an attempt. `detail` is the encrypted object; `captures` the record it judged."""
+
+    attempt: str
+    case: Digest
+    captures: Digest
+    evaluator: Digest
+    commitment: Digest
+    verdict: Verdict
+    detail: Digest
+    separation: Separation
+
+
+class EvaluationFailed(Body):
+    """The evaluator could not judge, on its own evidence; permits a retry."""
+
+    attempt: str
+    case: Digest
+    captures: Digest
+    evaluator: Digest
+    reason: str
+    detail: str
+
+
+class AttemptClosed(Body):
+    """The one closing of an attempt. `evaluation` is the record it rests on; `milliseconds` the wall time."""
+
+    chain: Chain
+    outcome: Outcome
+    reason: str
+    detail: str
+    last_step: str
+    notes: list[str]
+    evaluation: Digest | None
+    milliseconds: int
+    events: Digest | None
+
+
+class Target(Part):
+    """What a withdrawal concerns."""
+
+    kind: Literal["attempt", "case", "release"]
+    id: str
+    record: Digest
+
+
+class Withdrawal(Body):
+    """A sidecar: the bytes stay, the standing changes. `reinstates` names the withdrawal that this one lifts."""
+
+    target: Target
+    reason: str
+    detail: str
+    author: str
+    expected: Digest | None
+    observed: Digest | None
+    reinstates: Digest | None
+
+
+class Release(Body):
+    """A frozen split and every attempt that belongs to it, under one root.
+
+    `cutoff`: only records below it count. `results` is the result artifact, `leaves` the object that lists the leaves
+    of `root`.
+    """
+
+    name: str
+    split: Digest
+    protocol: Digest
+    schedule: Digest
+    cutoff: Head
+    attempts: int
+    results: Digest
+    leaves: Digest
+    root: Digest
+
+
+KINDS: Final[dict[str, type[Body]]] = {
+    "trust-root": TrustRoot,
+    "source": Source,
+    "case": Case,
+    "split": Split,
+    "protocol": Protocol,
+    "entry": Entry,
+    "schedule": Schedule,
+    "attempt-opened": AttemptOpened,
+    "artifacts": Artifacts,
+    "captures": Captures,
+    "evaluation": Evaluation,
+    "evaluation-failed": EvaluationFailed,
+    "attempt-closed": AttemptClosed,
+    "withdrawal": Withdrawal,
+    "release": Release,
+}
+"""Every kind with its body class."""
+
+ROLE_KINDS: Final[dict[Role, tuple[str, ...]]] = {
+    "root": ("trust-root",),
+    "curator": ("source", "case", "split"),
+    "release-manager": ("protocol", "entry", "schedule", "withdrawal", "release"),
+    "runner": ("attempt-opened", "artifacts", "captures", "attempt-closed"),
+    "evaluator": ("evaluation", "evaluation-failed"),
+    "log": (),
+    "witness": (),
+    "rater": (),
+}
+"""Which kinds a role may sign: what the first trust root of a ledger grants."""
+
+_NAMES: Final = {body: kind for kind, body in KINDS.items()}
+
+
+def kind_of(body: type[Body]) -> str:
+    """The kind whose body class this is."""
+    return _NAMES[body]
+
+
+def to_json(body: Body) -> dict[str, Json]:
+    """The predicate of a body, digests as text."""
+    return cast("dict[str, Json]", msgspec.to_builtins(body, enc_hook=_encode))
+
+
+def from_json(kind: str, predicate: Json) -> Body:
+    """The body that a schema-checked predicate stands for.
+
+    Raises:
+        SchemaError: the kind is unknown or the predicate has another shape.
+    """
+    try:
+        return msgspec.convert(predicate, KINDS[kind], dec_hook=_decode)
+    except KeyError as error:
+        raise SchemaError(f"unknown kind of record: {kind!r}") from error
+    except (msgspec.ValidationError, InputError) as error:
+        raise SchemaError(f"{kind} record: {error}") from error
+
+
+def _encode(value: Any) -> Json:
+    if isinstance(value, Digest):
+        return str(value)
+    raise TypeError(type(value).__name__)
+
+
+def _decode(wanted: type, value: Any) -> Any:
+    if wanted is Digest and isinstance(value, str):
+        return Digest.parse(value)
+    raise SchemaError(f"expected {wanted.__name__}, found {type(value).__name__}")
