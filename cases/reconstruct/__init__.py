@@ -1,0 +1,1 @@
+"""Reconstruction cases: a real page, frozen."""

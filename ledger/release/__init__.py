@@ -1,0 +1,1 @@
+"""Releases: outcomes, denominators, aggregation, the root, and its verification."""

@@ -1,0 +1,1 @@
+"""The runners: they make attempts in the sandbox, and append what happened."""
