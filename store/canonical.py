@@ -75,7 +75,9 @@ def _check(value: Json, where: str, depth: int) -> None:
                 raise CanonicalError(f"key {key!r} is not an ASCII string", where=where)
             _check(item, f"{where}/{key}", depth + 1)
     else:
-        raise CanonicalError(f"{type(value).__name__} has no canonical form", where=where, fix="use an integer or a string")
+        raise CanonicalError(
+            f"{type(value).__name__} has no canonical form", where=where, fix="use an integer or a string"
+        )
 
 
 def _check_text(value: str, where: str) -> None:

@@ -9,7 +9,7 @@
     │       └── LogInvalid        a checkpoint, tile or proof does not verify
     ├── InputError           2    bad usage or bad input
     │   ├── CanonicalError        JSON outside the canonical subset
-    │   ├── TreeError             a directory that a tree may not hold
+    │   ├── TreeError             a directory that a tree may not hold (`rule`)
     │   └── SchemaError           a document does not match its schema
     ├── Unavailable          3    something that the machine lacks
     ├── HarnessError         4    the harness failed, not the Candidate
@@ -64,7 +64,7 @@ class RblError(Exception):
         return f"{self.what}{place}{advice}"
 
 
-class CheckFailed(RblError):
+class CheckFailed(RblError):  # noqa: N818 — the tree speaks of what happened, not of errors
     """A check found something wrong."""
 
     exit_code = 1
@@ -108,14 +108,27 @@ class CanonicalError(InputError):
 
 
 class TreeError(InputError):
-    """A directory, archive or listing that a tree may not hold."""
+    """A directory, archive or listing that a tree may not hold.
+
+    Args:
+        what: one sentence that says what is wrong.
+        rule: the stable name of the broken rule. `path`, `duplicate`, `link`, `device`, `setuid`, `truncated`,
+            `format`, `limit-entries`, `limit-bytes`, `limit-file`; `changed` and `size` where bytes are not what was
+            promised.
+        where: the path inside the tree, or the file read.
+        fix: what the reader can do.
+    """
+
+    def __init__(self, what: str, *, rule: str = "path", where: str = "", fix: str = "") -> None:
+        super().__init__(what, where=where, fix=fix)
+        self.rule = rule
 
 
 class SchemaError(InputError):
     """A document does not match its schema."""
 
 
-class Unavailable(RblError):
+class Unavailable(RblError):  # noqa: N818
     """Something that the machine lacks; `fix` is the command that brings it."""
 
     exit_code = 3
@@ -127,7 +140,7 @@ class HarnessError(RblError):
     exit_code = 4
 
 
-class Conflict(RblError):
+class Conflict(RblError):  # noqa: N818
     """Busy, or already there."""
 
     exit_code = 5

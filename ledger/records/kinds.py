@@ -13,7 +13,7 @@ No rule of admission lives here: those are in `ledger.records.gate`.
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeVar, cast
+from typing import Any, Final, Literal, TypeVar, cast, get_args
 
 import msgspec
 
@@ -22,6 +22,7 @@ from store.digest import Digest
 from store.errors import InputError, SchemaError
 
 B = TypeVar("B", bound="Body")
+P = TypeVar("P", bound="Part")
 
 Role = Literal["root", "curator", "release-manager", "runner", "evaluator", "log", "witness", "rater"]
 Outcome = Literal["scored", "ungradeable", "timeout", "harness-failure", "withdrawn"]
@@ -36,6 +37,9 @@ Track = Literal[
 Dimension = Literal["global_visual", "regional_visual", "functional", "responsive", "workflow", "preservation", "policy"]
 ArtifactClass = Literal["manifest", "workspace", "diff", "build-output", "log", "events", "transcript", "egress-log", "late"]
 Separation = Literal["process", "user", "host"]
+
+DIMENSIONS: Final[tuple[Dimension, ...]] = get_args(Dimension)
+"""The seven dimensions, in their printed order."""
 
 FULL: Final = 1_000_000
 """The highest score, in millionths."""
@@ -460,6 +464,18 @@ def from_json(kind: str, predicate: Json) -> Body:
         raise SchemaError(f"unknown kind of record: {kind!r}") from error
     except (msgspec.ValidationError, InputError) as error:
         raise SchemaError(f"{kind} record: {error}") from error
+
+
+def part(wanted: type[P], value: Json) -> P:
+    """One piece of a body from its JSON form.
+
+    Raises:
+        SchemaError: it has another shape.
+    """
+    try:
+        return msgspec.convert(value, wanted, dec_hook=_decode)
+    except (msgspec.ValidationError, InputError) as error:
+        raise SchemaError(f"{wanted.__name__}: {error}") from error
 
 
 def _encode(value: Any) -> Json:

@@ -1,0 +1,40 @@
+"""`rbl image`: build and list the sandbox image."""
+
+from __future__ import annotations
+
+import typer
+
+from rbl.cli.app import noun
+from rbl.cli.output import AsJson, document
+
+app = noun("Build and list the sandbox image. Example: rbl image build")
+
+
+@app.command()
+def build(as_json: AsJson = False) -> None:
+    """Build the sandbox image from Debian packages, or find it in the cache. Example: rbl image build"""
+    _print(as_json)
+
+
+@app.command("list")
+def list_images(as_json: AsJson = False) -> None:
+    """Show the image that attempts use here. Example: rbl image list"""
+    _print(as_json)
+
+
+def _print(as_json: bool) -> None:
+    from runners.image import ensure
+
+    image = ensure()
+    if as_json:
+        document(
+            "image",
+            reference=image.reference,
+            rootfs=str(image.rootfs),
+            packages=str(image.packages),
+            browser=image.browser,
+            fonts=str(image.fonts),
+        )
+    else:
+        print(f"{image.reference}\n  root filesystem {image.rootfs}\n  packages {image.packages}")
+        print(f"  browser {image.browser}\n  fonts {image.fonts}")

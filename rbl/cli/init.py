@@ -1,0 +1,30 @@
+"""`rbl init`: make a benchmark folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rbl.cli.app import noun
+from rbl.cli.output import AsJson, document
+
+app = noun("Make a benchmark folder. Example: rbl init bench")
+
+
+@app.callback(invoke_without_command=True, no_args_is_help=False)
+def init(
+    directory: Annotated[Path, typer.Argument(help="Where; must not hold a benchmark folder.")],
+    origin: Annotated[str | None, typer.Option(help="Origin of the log, such as example.org/bench.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a benchmark folder: configuration, keys, trust root, empty log. Example: rbl init bench --origin example.org/b"""
+    from rbl.workspace import create
+
+    folder = create(directory, origin)
+    head = folder.head()
+    if as_json:
+        document("init", directory=str(folder.root), origin=folder.config.origin, size=head.size, root=str(head.root))
+    else:
+        print(f"{folder.root}: {folder.config.origin}\n  keys in {folder.keys.directory}\n  trust root 1 is record 0")

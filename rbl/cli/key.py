@@ -1,0 +1,25 @@
+"""`rbl key`: make and list signing keys."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rbl.cli.app import noun, settings
+from rbl.cli.output import AsJson, document, table
+
+app = noun("Make and list signing keys. They stand outside the benchmark folder. Example: rbl key list")
+
+
+@app.command("list")
+def list_keys(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List the keys at hand for this folder's ledger. Example: rbl key list"""
+    from rbl.workspace import open_folder
+
+    ring = open_folder(settings(ctx).directory).keys
+    rows = [(role, ring.signer(role).keyid, str(ring.path(role))) for role in ring.list()]
+    if as_json:
+        document("key-list", keys=[{"role": role, "keyid": keyid, "path": path} for role, keyid, path in rows])
+    else:
+        table(("role", "key id", "file"), rows)

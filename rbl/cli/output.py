@@ -1,0 +1,63 @@
+"""How commands print: one JSON document on standard output, or lines for people; progress on standard error.
+
+    {"schema":"rbl/attempt-list/v1","attempts":[...]}
+
+Colour appears only on a terminal and never with `NO_COLOR`. Nothing here decides anything.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Final
+
+import typer
+
+__all__ = ["AsJson", "document", "lines", "mark", "millionths", "progress", "table"]
+
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+"""The `--json` option of every verb that lists, shows, runs or verifies."""
+
+_GREEN: Final = "\x1b[32m"
+_RED: Final = "\x1b[31m"
+_PLAIN: Final = "\x1b[0m"
+
+
+def document(schema: str, **fields: Any) -> None:
+    """Print one JSON document, its `schema` field first."""
+    print(json.dumps({"schema": f"rbl/{schema}/v1", **fields}, indent=2, ensure_ascii=False))
+
+
+def lines(rows: Iterable[str]) -> None:
+    """Print lines for people."""
+    for row in rows:
+        print(row)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print columns, each as wide as its widest cell."""
+    cells = [[str(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
+    for row in cells:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def mark(good: bool) -> str:
+    """A check mark or a cross, in colour on a terminal."""
+    sign = "✓" if good else "✗"
+    if not sys.stdout.isatty() or "NO_COLOR" in os.environ:
+        return sign
+    return f"{_GREEN if good else _RED}{sign}{_PLAIN}"
+
+
+def millionths(score: int | None) -> str:
+    """A score for people: `0.873412`, or `–` where there is none."""
+    return "–" if score is None else f"{score / 1_000_000:.6f}"
+
+
+def progress(text: str, *, quiet: bool = False) -> None:
+    """One line on standard error."""
+    if not quiet:
+        print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,129 @@
+"""`rbl store`: put, get and check objects."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rbl.cli.app import noun, settings
+from rbl.cli.output import AsJson, document, mark, table
+
+app = noun("Put, get and check objects. Example: rbl store fsck")
+
+Name = Annotated[str, typer.Argument(help="Digest, sha256:…, or enough of its beginning.")]
+
+
+@app.command()
+def put(
+    ctx: typer.Context,
+    path: Annotated[Path, typer.Argument(help="A file, or a folder, which becomes a tree.")],
+    as_json: AsJson = False,
+) -> None:
+    """Put a file or a folder and print its digest. Example: rbl store put notes.md"""
+    from rbl.workspace import open_folder
+    from store.directory import put_tree
+
+    store = open_folder(settings(ctx).directory).store
+    digest = put_tree(store, path) if path.is_dir() else store.put_file(path)
+    store.flush()
+    if as_json:
+        document("store-put", digest=str(digest), size=store.size(digest))
+    else:
+        print(digest)
+
+
+@app.command()
+def get(
+    ctx: typer.Context,
+    name: Name,
+    target: Annotated[Path, typer.Argument(help="Where to; must not exist.")],
+    tree: Annotated[bool, typer.Option("--tree", help="The object is a tree: restore the folder.")] = False,
+) -> None:
+    """Write an object to a file, or a tree to a folder; its bytes are checked. Example: rbl store get 3f9a out.png"""
+    from rbl.workspace import open_folder, resolve
+    from store.directory import check_out
+
+    store = open_folder(settings(ctx).directory).store
+    digest = resolve(store, name)
+    if tree:
+        check_out(store, digest, target)
+    else:
+        with target.open("xb") as file:
+            file.writelines(store.stream(digest))
+
+
+@app.command()
+def cat(ctx: typer.Context, name: Name) -> None:
+    """Write an object to standard output; its bytes are checked. Example: rbl store cat 3f9a"""
+    from rbl.workspace import open_folder, resolve
+
+    store = open_folder(settings(ctx).directory).store
+    sys.stdout.buffer.write(store.get(resolve(store, name)))
+
+
+@app.command()
+def stat(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
+    """Show an object's digest, size and what in the ledger names it. Example: rbl store stat 3f9a"""
+    from ledger.reach import reachable
+    from ledger.reader import Ledger
+    from rbl.workspace import open_folder, resolve
+
+    folder = open_folder(settings(ctx).directory)
+    digest = resolve(folder.store, name)
+    named = reachable(Ledger.open(folder), folder.store).get(digest, "nothing in the ledger")
+    if as_json:
+        document("store-stat", digest=str(digest), size=folder.store.size(digest), named_by=named)
+    else:
+        print(f"{digest}\n  {folder.store.size(digest)} bytes\n  named by {named}")
+
+
+@app.command()
+def tree(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
+    """List a tree. Example: rbl store tree 3f9a"""
+    from rbl.workspace import open_folder, resolve
+    from store.directory import load_tree
+
+    store = open_folder(settings(ctx).directory).store
+    rows = [
+        (entry.mode, entry.size, entry.path, entry.target or entry.digest or "–")
+        for entry in load_tree(store, resolve(store, name)).entries
+    ]
+    if as_json:
+        entries = [{"mode": m, "size": s, "path": p, "names": str(d)} for m, s, p, d in rows]
+        document("store-tree", entries=entries)
+    else:
+        table(("mode", "size", "path", "names"), rows)
+
+
+@app.command()
+def fsck(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """Re-hash every object and look for what records name; deletes nothing. Example: rbl store fsck"""
+    from ledger.reach import reachable
+    from ledger.reader import Ledger
+    from rbl.workspace import open_folder
+    from store.fsck import fsck as check
+
+    folder = open_folder(settings(ctx).directory)
+    report = check(folder.store, reachable(Ledger.open(folder), folder.store))
+    good = not report.missing and not report.corrupt
+    if as_json:
+        document(
+            "store-fsck",
+            ok=good,
+            missing={str(digest): by for digest, by in report.missing.items()},
+            corrupt={str(digest): by for digest, by in report.corrupt.items()},
+            stray=[str(path) for path in report.stray],
+        )
+    else:
+        for digest, by in report.missing.items():
+            print(f"{mark(False)} missing {digest}, named by {by}")
+        for digest, by in report.corrupt.items():
+            print(f"{mark(False)} corrupt {digest}, named by {by}")
+        for path in report.stray:
+            print(f"  stray   {path}")
+        print(f"{mark(good)} {len(report.missing)} missing, {len(report.corrupt)} corrupt, {len(report.stray)} stray")
+    if not good:
+        raise typer.Exit(1)
