@@ -23,15 +23,15 @@ import io
 import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, Self, cast
+from typing import Final, Literal, Self
 
-from schemas.registry import check
-
+from cases.age import new_identity, seal, unseal
 from cases.contract import Locator
+from schemas.registry import check
 from store import canonical
 from store.canonical import Json
 from store.digest import Digest
-from store.errors import InputError, Unavailable
+from store.errors import InputError
 
 __all__ = [
     "CAPTURE_FILES",
@@ -268,47 +268,6 @@ def open_kit(data: bytes) -> OpenedKit:
     if opened.kit.pack(salt, references, starters, sweep) != data:
         raise InputError("the kit is not in the form that packing writes", fix="pack it again")
     return opened
-
-
-def new_identity() -> tuple[str, str]:
-    """A new age key: the identity (`AGE-SECRET-KEY-1…`, secret) and its recipient (`age1…`)."""
-    from pyrage import x25519
-
-    identity = x25519.Identity.generate()
-    return str(identity), str(identity.to_public())
-
-
-def seal(data: bytes, recipient: str) -> bytes:
-    """Encrypt to an age recipient (`age1…`). Not deterministic: each call has a file key of its own.
-
-    Raises:
-        InputError: not a recipient.
-    """
-    import pyrage
-
-    try:
-        return cast("bytes", pyrage.encrypt(data, [pyrage.x25519.Recipient.from_str(recipient)]))
-    except pyrage.RecipientError as error:
-        raise InputError(f"not an age recipient: {recipient[:20]!r}", fix="write the age1… line") from error
-
-
-def unseal(data: bytes, identity: str) -> bytes:
-    """Decrypt with an age identity (`AGE-SECRET-KEY-1…`).
-
-    Raises:
-        InputError: not an identity.
-        Unavailable: the bytes were sealed to another one, or are not an age file.
-    """
-    import pyrage
-
-    try:
-        key = pyrage.x25519.Identity.from_str(identity.strip())
-    except pyrage.IdentityError as error:
-        raise InputError("not an age identity", fix="use the AGE-SECRET-KEY-1… line") from error
-    try:
-        return cast("bytes", pyrage.decrypt(data, [key]))
-    except pyrage.DecryptError as error:
-        raise Unavailable("this identity does not open the kit", fix="use the evaluator's own age identity") from error
 
 
 def _pack(kit: Kit, salt: bytes, references: Shots, starters: Shots, reference_sweep: bytes) -> bytes:

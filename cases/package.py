@@ -17,7 +17,7 @@
         evidence/          what may be looked at
         starter/           where the Candidate begins
 
-The **package tree** holds brief.md, contract.json, evidence/ and starter/ and nothing else: that is what a Candidate can
+The **package tree** holds brief.md, contract.json, evidence/ and starter/, nothing else: it is what a Candidate can
 see. No selector, weight or threshold belongs in this folder. Nothing is rendered or sealed here.
 """
 

@@ -142,7 +142,7 @@ class Folder:
     """
 
     def __init__(self, root: Path) -> None:
-        self.root = Path(os.path.abspath(root))
+        self.root = Path(root).resolve()
         self.objects = self.root / "objects"
         self.log = self.root / "log"
         self.trust = self.root / "trust"
@@ -221,7 +221,7 @@ class Folder:
         Raises:
             InputError: there is none.
         """
-        place = Path(os.path.abspath(start))
+        place = Path(start).resolve()
         for candidate in (place, *place.parents):
             if (candidate / CONFIG).is_file():
                 return cls.open(candidate)
@@ -316,7 +316,7 @@ def slug(origin: str) -> str:
 def _home(variable: str, platform_name: str) -> Path:
     override = os.environ.get(variable)
     if override:
-        return Path(os.path.abspath(override))
+        return Path(override).resolve()
     import platformdirs  # noqa: PLC0415 (only where no variable says it)
 
     path: Path = getattr(platformdirs, platform_name)("rbl")

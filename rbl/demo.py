@@ -12,17 +12,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from cases import bundled
+from cases.bundled import SCRIPT, bundled
+from cases.package import CaseFile
+from cases.source import Investigation
+from cases.toml import read_toml
 from ledger.declarations import freeze_entry, freeze_protocol, freeze_schedule, freeze_split
 from ledger.folder import Folder
 from ledger.records import kinds
 from ledger.release.freeze import freeze
 from ledger.release.verify import verify
-from rbl.authoring import freeze_bundled, publish, verify_case
-from rbl.runs import plan_run, run_all
+from rbl.runs import PlannedRun, plan_run, run_all
 from rbl.workspace import create, open_backend
 from runners.backend import Backend
+from runners import curation
 from runners.evaluator_process import evaluator_digest
+from runners.judge import EvaluatorJudge, recipient
+from runners.publishing import publish_case
 from store.directory import put_tree
 from store.errors import CheckFailed
 
@@ -52,10 +57,10 @@ def run_demo(directory: Path, backend_name: str, say: Callable[[str], None]) -> 
     folder = create(directory, None)
     backend = open_backend(folder, backend_name)
     say("freezing the bundled case: capturing the page, sealing the kit")
-    case = freeze_bundled(folder, backend)
-    say("verifying the case: the oracle must get everything, the starter nothing")
-    verify_case(folder, backend, case, runs=1 if backend_name == "native" else 3)
-    publish(folder, case)
+    case = _freeze(folder, backend)
+    say("verifying the case: the oracle must get everything, the starter nothing, three times")
+    curation.verify_case(folder, backend, EvaluatorJudge(folder), case)
+    publish_case(folder, case)
     slots = _declare(folder, backend, case)
     say("running three entries")
     rows = run_all(folder, backend, slots, workers=1, say=say)
@@ -72,20 +77,44 @@ def run_demo(directory: Path, backend_name: str, say: Callable[[str], None]) -> 
     }
 
 
-def _declare(folder: Folder, backend: Backend, case: str) -> Any:
+def _freeze(folder: Folder, backend: Backend) -> str:
+    parts = bundled()
+    told = read_toml(parts.case, CaseFile)
+    frozen = curation.freeze(
+        folder,
+        backend,
+        EvaluatorJudge(folder),
+        parts.source,
+        told.id,
+        recipient=recipient(folder),
+        title=told.title,
+        limits=_LIMITS,
+        declared=curation.Declared(
+            contract=parts.contract,
+            kit=parts.kit,
+            brief=parts.brief,
+            starter=parts.starter,
+            investigation=told.source or Investigation(lead="bundled", origin="bundled", permission="Apache-2.0"),
+            notes=told.notes,
+        ),
+    )
+    return frozen.id
+
+
+def _declare(folder: Folder, backend: Backend, case: str) -> PlannedRun:
     freeze_split(folder, _NAME, [case])
-    script = put_tree(folder.store, bundled.sketch())
+    script = put_tree(folder.store, bundled().solution)
     folder.store.flush()
     agents = {
         "oracle": kinds.Agent(adapter="oracle", version="1", argv=[], files=None),
         "noop": kinds.Agent(adapter="noop", version="1", argv=[], files=None),
-        "sketch": kinds.Agent(adapter="command", version="1", argv=["python3", "/agent/run.py"], files=script),
+        "sketch": kinds.Agent(adapter="command", version="1", argv=list(SCRIPT), files=script),
     }
     for entry, agent in agents.items():
         freeze_entry(folder, entry, agent=agent)
     if backend.name == "native":
         plans = [plan_run(folder, backend, schedule=None, entry=entry, case=case, repeats=1) for entry in agents]
-        return type(plans[0])([slot for plan in plans for slot in plan.slots], 1)
+        return PlannedRun([slot for plan in plans for slot in plan.slots], 1)
     freeze_protocol(
         folder,
         _NAME,

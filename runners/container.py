@@ -101,14 +101,26 @@ class Engine:
         """Close the connections."""
         self._api.close()
 
-    def cpus(self) -> int:
-        """How many CPUs the engine has, in thousandths.
+    @property
+    def version(self) -> str:
+        """Version of the engine, and of the API that is spoken with it.
 
         Raises:
             BackendFailure: the engine fails (`engine`).
         """
         with _engine_errors("the engine says nothing of itself"):
-            return int(self._api.info()["NCPU"]) * 1000
+            told = self._api.version()
+        return f"{told['Version']}, API {self._api.api_version}"
+
+    def capacity(self) -> tuple[int, int]:
+        """What the engine's machine has: CPUs in thousandths, memory in bytes.
+
+        Raises:
+            BackendFailure: the engine fails (`engine`).
+        """
+        with _engine_errors("the engine says nothing of itself"):
+            told = self._api.info()
+        return int(told["NCPU"]) * 1000, int(told["MemTotal"])
 
     def image(self, name: str, *, layer: str | None = None) -> str | None:
         """Id of the image of that name or id, if it is here and, where asked for, consists of that one layer (diff id).
@@ -213,8 +225,13 @@ class Engine:
     @contextlib.contextmanager
     def _attached(self, container: str, *, fed: bool) -> Iterator[socket.socket]:
         raw = self._api.attach_socket(container, {"stdin": int(fed), "stdout": 1, "stderr": 1, "stream": 1})
-        with contextlib.closing(raw):
-            yield cast("socket.socket", getattr(raw, "_sock", raw))
+        sock = cast("socket.socket", getattr(raw, "_sock", raw))
+        response = getattr(raw, "_response", raw)  # the SDK hangs it there, so that the socket lives as long
+        try:
+            yield sock
+        finally:
+            response.close()
+            sock.close()
 
     def _ended(self, container: str, pump: Pump, until: float) -> bool:
         """True when both outputs and the container have ended before `until`."""

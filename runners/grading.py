@@ -41,7 +41,7 @@ def log_archive(folder: Folder, opened: Record[kinds.AttemptOpened], manifest: M
         )
         known = _records(folder, opened)
     if manifest.decision.outcome is None and known.captures is None:
-        case = Ledger.open(folder, full=False).get(opened.body.case.record)
+        case = Ledger.open(folder).get(opened.body.case.record)
         assert isinstance(case.body, kinds.Case)
         plan = case.body.plan
         build, sweep = manifest.build, manifest.sweep
@@ -78,7 +78,7 @@ def grade(
     if known.failures:
         return known.failures[-1]
     assert known.captures is not None
-    ledger = Ledger.open(folder, full=False)
+    ledger = Ledger.open(folder)
     request = evaluator_process.Request(
         attempt=opened.body.chain.attempt,
         case_leaf=ledger.leaf(ledger.get(opened.body.case.record).index),
@@ -150,7 +150,7 @@ def weights_of(ledger: Ledger, opened: Record[kinds.AttemptOpened]) -> dict[str,
 
 
 def _records(folder: Folder, opened: Record[kinds.AttemptOpened]) -> AttemptRecords:
-    return Ledger.open(folder, full=False).attempt(opened.body.chain.attempt)
+    return Ledger.open(folder).attempt(opened.body.chain.attempt)
 
 
 def _next(known: AttemptRecords) -> kinds.Chain:

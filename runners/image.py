@@ -33,7 +33,7 @@ from store import canonical
 from store.digest import Digest
 from store.errors import Unavailable
 
-__all__ = ["PATH", "RECIPE", "Image", "build", "cache_home", "ensure", "recipe_digest"]
+__all__ = ["PATH", "RECIPE", "Image", "build", "cache_home", "cached", "ensure", "recipe_digest"]
 
 PATH: Final = "/usr/local/bin:/usr/bin:/bin"
 """The search path in every container."""
@@ -68,7 +68,8 @@ rm -rf "$root"/var/log/* "$root/var/cache/debconf" "$root/var/cache/apt" "$root"
 echo 'candidate:x:10001:10001::/home:/bin/sh' >> "$root/etc/passwd"
 echo 'candidate:x:10001:' >> "$root/etc/group"
 mkdir -p "$root/workspace" "$root/task" "$root/agent" "$root/deps"
-chown 10001:10001 "$root/workspace" "$root/home"
+chown 10001:10001 "$root/workspace"
+chmod 1777 "$root/home"
 find "$share/fonts" -type d -exec touch --date="@$SOURCE_DATE_EPOCH" {} +
 chroot "$root" env -i PATH=/usr/bin:/bin SOURCE_DATE_EPOCH="$SOURCE_DATE_EPOCH" fc-cache --force --system-only
 """
@@ -136,20 +137,22 @@ def ensure(cache: Path | None = None, engine: Engine | None = None) -> Image:
     """
     engine = engine or Engine.connect()
     with _folder(cache) as folder:
-        note = folder / "image.json"
-        if not note.exists():
-            return _record(folder, engine, _make(folder))
-        told = _parse(note)
-        rootfs = Digest.parse(told["rootfs"])
-        tar = folder / f"{rootfs.hex}.tar"
-        return Image(
-            reference=_imported(engine, tar, rootfs),
-            rootfs=rootfs,
-            packages=Digest.parse(told["packages"]),
-            browser=told["browser"],
-            fonts=Digest.parse(told["fonts"]),
-            tar=tar,
-        )
+        return _known(folder, engine) or _record(folder, engine, _make(folder))
+
+
+def cached(cache: Path | None = None, engine: Engine | None = None) -> Image:
+    """The image of this recipe if it was made before; imported into Docker if it is not there.
+
+    Raises:
+        Unavailable: it was not made yet; no Docker.
+        BackendFailure: importing failed (`image`, `engine`).
+    """
+    engine = engine or Engine.connect()
+    with _folder(cache) as folder:
+        image = _known(folder, engine)
+    if image is None:
+        raise Unavailable("the sandbox image was not made yet", where=str(folder), fix="run `rbl image build`")
+    return image
 
 
 def build(cache: Path | None = None, engine: Engine | None = None, *, tar: Path | None = None) -> Image:
@@ -178,11 +181,29 @@ def _folder(cache: Path | None) -> Iterator[Path]:
         yield folder
 
 
+def _known(folder: Path, engine: Engine) -> Image | None:
+    note = folder / "image.json"
+    if not note.exists():
+        return None
+    told = _parse(note)
+    rootfs = Digest.parse(told["rootfs"])
+    tar = folder / f"{rootfs.hex}.tar"
+    return Image(
+        reference=_imported(engine, tar, rootfs),
+        rootfs=rootfs,
+        packages=Digest.parse(told["packages"]),
+        browser=told["browser"],
+        fonts=Digest.parse(told["fonts"]),
+        tar=tar,
+    )
+
+
 def _make(folder: Path) -> Path:
     if os.geteuid() != 0 or shutil.which("mmdebstrap") is None:
         raise Unavailable(
             "the sandbox image can be built only as root, with mmdebstrap",
-            fix="on Debian as root run scripts/bootstrap.sh; elsewhere bring a tar: `rbl image build --tar FILE`",
+            where=str(folder),
+            fix="on Debian as root run scripts/bootstrap.sh; elsewhere copy that folder from a machine that has it",
         )
     part, log = folder / "rootfs.part", folder / "build.log"
     with log.open("wb") as out:

@@ -236,7 +236,7 @@ def _agent_files(folder: Folder, slot: Slot) -> Digest | None:
         return agent.files
     if slot.case.body.source is None:
         raise InputError("the oracle needs a source record", where=slot.case.body.id, fix="publish the case's source")
-    source = Ledger.open(folder, full=False).get(slot.case.body.source)
+    source = Ledger.open(folder).get(slot.case.body.source)
     assert isinstance(source.body, kinds.Source)
     return source.body.artifact
 

@@ -98,7 +98,7 @@ def work_off(
                     running[executor.submit(run_attempt, folder, backend, slot, watch)] = slot
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     slot = running.pop(future)
-                    records = Ledger.open(folder, full=False).attempt(future.result())
+                    records = Ledger.open(folder).attempt(future.result())
                     yield records
                     assert records.closed is not None
                     if records.closed.body.outcome == "harness-failure" and slot.number < max_tries:

@@ -67,7 +67,7 @@ def recover(folder: Folder, backend: Backend) -> tuple[list[Recovered], list[str
         else:
             detail = f"the harness died after the step {step}"
             close(folder, records.opened, "harness-failure", "lost", detail=detail, archive=archive)
-        closed = Ledger.open(folder, full=False).attempt(records.id).closed
+        closed = Ledger.open(folder).attempt(records.id).closed
         assert closed is not None
         found.append(Recovered(records.id, closed.body.outcome, closed.body.reason, step))
     for partial in folder.attempts.glob(".*.partial"):

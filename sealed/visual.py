@@ -1,7 +1,7 @@
 """The visual score of one page against a reference: pictures, words and the gate, in millionths.
 
     reference = Reference(shot, [starter_shot])
-    score = reference.score(candidate)         # Score(value=992_044, pictures=0.988…, words=0.996…, gate=1.0, …)
+    score = reference.score(candidate)         # Score(share=0.992…, pictures=0.988…, words=0.996…, gate=1.0, …)
 
     P  pictures without text: likeness where each tile is found; 0 = the best of doing nothing, 1 = the reference
     T  words: equal, visible words, with their place, size, ink and colour; 1 = the reference's
@@ -16,7 +16,7 @@ The number orders pages as people would; it is not a percentage of anything. A p
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -37,8 +37,8 @@ POWER: Final = 0.7
 """Exponent of the mean of pictures and words: below 1, so that neither can wholly stand for the other."""
 LEAST_AREA: Final = 0.004
 """Share of content below which a reference is text only."""
-LEAST_ROOM: Final = 1e-6
-"""A baseline this close to 1 leaves nothing to score."""
+MOST_BASE: Final = 1 - 1e-6
+"""A baseline above this leaves nothing to score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,14 @@ class Score:
     """What a candidate got.
 
     Attributes:
-        value: the score, millionths.
+        share: V, 0 … 1.
         pictures, words: P and T, 0 … 1; None where the reference has none.
         gate: G, 0 … 1.
         baked, excess: what the gate saw.
         base: the best picture value of doing nothing.
     """
 
-    value: int
+    share: float
     pictures: float | None
     words: float | None
     gate: float
@@ -61,8 +61,17 @@ class Score:
     excess: float
     base: float
 
+    @property
+    def value(self) -> int:
+        """The score in millionths."""
+        return millionths(self.share)
 
-NOTHING: Final = Score(0, None, None, 0.0, 0.0, 0.0, 0.0)
+    def times(self, factor: float) -> Score:
+        """The score of which only this share counts."""
+        return replace(self, share=self.share * factor)
+
+
+NOTHING: Final = Score(0.0, None, None, 0.0, 0.0, 0.0, 0.0)
 """The score of what was not captured."""
 
 
@@ -92,13 +101,16 @@ class Reference:
         self._words = words(shot.lines, shot.full, shot.textless)
         area = float(self._weight.sum()) * BLOCK * BLOCK / (shot.full.shape[0] * shot.full.shape[1])
         self._pictured = area >= LEAST_AREA or not self._words
-        nothing = (*_nothing(shot), *(starter.textless for starter in starters)) if self._pictured else ()
-        self._base = max((self._compare(picture).value for picture in nothing), default=0.0)
-        if self._base > 1 - LEAST_ROOM:
-            raise _indistinct()
-        self._start = max((self._mean(*self._parts(starter, None)) for starter in starters), default=0.0)
-        if self._start > 1 - LEAST_ROOM:
-            raise _indistinct()
+        blank = [self._compare(picture).value for picture in _nothing(shot)] if self._pictured else []
+        given = [(starter, self._compare(starter.textless).value) for starter in starters]
+        # a starter whose pictures are right already leaves no room above them: it counts in `_start` alone
+        self._base = max([*blank, *(value for _, value in given if value <= MOST_BASE and self._pictured)], default=0.0)
+        self._start = max((self._mean(*self._parts(starter, value)) for starter, value in given), default=0.0)
+        if max(self._base, self._start) > MOST_BASE:
+            raise InputError(
+                "the reference cannot be told from doing nothing",
+                fix="leave out this shot or region, or give another starter",
+            )
 
     def score(self, shot: Shot) -> Score:
         """Score a candidate."""
@@ -110,9 +122,9 @@ class Reference:
             resist=shot.resist and not self._resist,
         )
         gate = openness(evidence)
-        pictures, told = self._parts(shot, seen)
+        pictures, told = self._parts(shot, seen.value)
         return Score(
-            value=millionths(gate * _above(self._mean(pictures, told), self._start)),
+            share=gate * _above(self._mean(pictures, told), self._start),
             pictures=pictures,
             words=told,
             gate=gate,
@@ -121,9 +133,9 @@ class Reference:
             base=self._base,
         )
 
-    def _parts(self, shot: Shot, seen: Comparison | None) -> tuple[float | None, float | None]:
-        """P and T. A starter is one of the baselines, so that its P is 0 without being compared (`seen` is None)."""
-        pictures = None if not self._pictured else 0.0 if seen is None else _above(seen.value, self._base)
+    def _parts(self, shot: Shot, value: float) -> tuple[float | None, float | None]:
+        """P and T of a shot whose pictures compare with this value."""
+        pictures = _above(value, self._base) if self._pictured else None
         return pictures, pair(self._words, words(shot.lines, shot.full, shot.textless))
 
     def _mean(self, pictures: float | None, told: float | None) -> float:
@@ -164,10 +176,3 @@ def _mean_colour(picture: Picture) -> NDArray[np.uint8]:
     pixels = picture.shape[0] * picture.shape[1]
     mean: NDArray[np.uint8] = (picture.sum((0, 1), dtype=np.int64) // pixels).astype(np.uint8)
     return mean
-
-
-def _indistinct() -> InputError:
-    return InputError(
-        "the reference cannot be told from doing nothing",
-        fix="leave out this shot or region, or give another starter",
-    )

@@ -101,8 +101,8 @@ def unpack(stream: BinaryIO, store: ObjectStore, caps: Caps, *, exclude: Callabl
         stream: read to the end mark of the tar, and no further than the block after it.
         store: where files go.
         caps: checked before anything is kept.
-        exclude: told each path; what it says yes to is read over, a directory with all below it. It counts as a
-            member, not as bytes.
+        exclude: told each path; what it says yes to is read over, a directory with all below it, whatever it
+            is. It counts as a member, not as bytes.
 
     Raises:
         TreeError: `rule` is one of the module's page.
@@ -147,9 +147,9 @@ class _Intake:
             if member.kind != "directory":
                 raise TreeError("the root of a tar is not a directory", rule="path")
             return
-        self._check(member, path)
         if self._is_excluded(path):
             return
+        self._check(member, path)
         if path in self.entries:
             raise TreeError("a path stands twice", rule="duplicate", where=path)
         self.entries[path] = self._entry(member, path, reader)

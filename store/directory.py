@@ -10,6 +10,7 @@ are dropped. Fifos, devices and sockets are refused. Nothing of what is written 
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections import deque
@@ -29,6 +30,7 @@ _WORKERS = 4  # hashing, copying and waiting for the disk leave the interpreter'
 _AHEAD = 64  # files open and waiting for a worker
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_REPLACED = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO}  # gone, or become a file, link or socket
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -165,9 +167,9 @@ def _walk(top: int, exclude: Callable[[str], bool] | None) -> Iterator[TreeEntry
                         yield found
             finally:
                 os.close(descriptor)
-        except FileNotFoundError as error:
-            raise TreeError("a name went away while its directory was read", rule="changed", where=folder) from error
         except OSError as error:
+            if error.errno in _REPLACED:
+                raise TreeError("a directory changed while it was read", rule="changed", where=folder) from error
             raise disk.fault("cannot read a directory", folder or ".", error) from error
         if folder and not below:
             yield TreeEntry.directory(folder)
@@ -179,8 +181,6 @@ def _descend(top: int, folder: str) -> int:
     for name in folder.split("/") if folder else ():
         try:
             deeper = os.open(name, _DIRECTORY, dir_fd=descriptor)
-        except NotADirectoryError as error:
-            raise TreeError("a directory was replaced while it was read", rule="changed", where=folder) from error
         finally:
             os.close(descriptor)
         descriptor = deeper

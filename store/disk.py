@@ -34,7 +34,7 @@ _ADVICE = {
     errno.EIO: "check the disk",
 }
 
-_SYNCERS = 8  # concurrent fsyncs share one commit of the file system's journal
+_SYNCERS = 32  # concurrent fsyncs share one commit of the file system's journal
 
 
 @contextmanager

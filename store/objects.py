@@ -10,11 +10,14 @@ before and after; then `link()` into place, so that the first writer wins; then 
 name. Mode **0400** says *linked, perhaps not yet on the disk*, mode **0444** says *fsynced, bytes and name*: what a
 crash left at 0400 is hashed again before anyone relies on it. Under durability `batch` the fsyncs wait for `flush`,
 which must come before the record that names the objects; `each` pays at every put; `none` never (throw-away stores).
+The time of an object's inode (ctime) is when the store last took it: putting it again renews the time, so that gc,
+which goes by age, does not race a writer.
 
 Reading hashes again. Bytes that do not match their name are moved to `quarantine/`, never deleted, and the read
 fails. What refers to an object is not known here: see `store.fsck`. Removing is the business of gc, not of this module.
 """
-# ruff: noqa: PTH — descriptors, links and modes by name: thousands a second, where pathlib shows in the profile
+# Descriptors, links and modes by name, thousands a second: pathlib would show in the profile.
+# ruff: noqa: PTH101, PTH102, PTH104, PTH108, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -192,7 +195,7 @@ class ObjectStore:
         `none` nothing is done. After a failure the store refuses to write: open it anew when the disk is mended.
 
         Raises:
-            HarnessError: an fsync failed; what was pending has been moved to quarantine.
+            HarnessError: an fsync failed; what is not on the disk has been moved to quarantine.
         """
         with self._flushing:
             self._refuse_after_failure()
@@ -208,7 +211,8 @@ class ObjectStore:
             except OSError as error:
                 self._failed = True
                 for digest in batch:
-                    self._quarantine(digest)
+                    if stat.S_IMODE(_mode(self._path(digest))) != _DURABLE:  # not flushed by another process either
+                        self._quarantine(digest)
                 raise disk.fault("objects are not on the disk", self.root, error) from error
             with self._lock:
                 self._pending.difference_update(batch)
@@ -265,10 +269,12 @@ class ObjectStore:
         Raises:
             ObjectMissing: it is not here.
         """
-        try:
-            return os.lstat(self._path(digest)).st_size
-        except FileNotFoundError as error:
-            raise self._missing(digest) from error
+        path = self._path(digest)
+        with disk.faults("cannot look at an object", path):
+            try:
+                return os.lstat(path).st_size
+            except FileNotFoundError as error:
+                raise self._missing(digest) from error
 
     def path(self, digest: Digest) -> Path:
         """Where the object is, or would be. What is read from there is not checked: prefer `get` and `stream`."""
@@ -340,12 +346,16 @@ class ObjectStore:
         except FileNotFoundError:
             return False
         if stat.S_ISREG(found.st_mode) and found.st_size == size:
-            if stat.S_IMODE(found.st_mode) == _DURABLE or digest in self._pending:
+            if digest in self._pending:
                 return True
-            with suppress(FileNotFoundError), open(path, "rb", buffering=0) as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() == digest.hex:
-                    self._note(digest)
+            with suppress(FileNotFoundError):
+                if stat.S_IMODE(found.st_mode) == _DURABLE:
+                    os.utime(path)
                     return True
+                with open(path, "rb", buffering=0) as file:
+                    if hashlib.file_digest(file, "sha256").hexdigest() == digest.hex:
+                        self._note(digest)
+                        return True
         self._quarantine(digest)
         return False
 

@@ -11,7 +11,8 @@ and every other mode bit do not exist here.
 
 A `Tree` that exists is safe to write out on any file system: no path is absolute or has `..`, a backslash or NUL; no
 two names, directories included, are equal under Unicode normalisation or case folding; nothing stands below a file or
-a link; every link, followed through the other links as a kernel would, stays inside. This module does no I/O.
+a link; every link stays inside, read by its text and followed through the other links as a kernel would. This module
+does no I/O.
 """
 
 from __future__ import annotations
@@ -287,6 +288,8 @@ def _check_links(links: dict[str, str]) -> None:
     for path, target in links.items():
         if not _is_target(target):
             raise TreeError(f"a link to {target[:200]!a}, which no tree may hold", rule="link", where=path)
+        if _leaves(path, target):
+            raise TreeError(f"a link that leads out of the tree: {target[:200]!a}", rule="link", where=path)
         steps = _follow(path, links, steps)
 
 
@@ -298,6 +301,16 @@ def _is_target(target: str) -> bool:
     if not encoded or encoded.startswith(b"/") or b"\0" in encoded or b"\\" in encoded or len(encoded) > _PATH_BYTES:
         return False
     return all(len(name) <= _NAME_BYTES for name in encoded.split(b"/"))
+
+
+def _leaves(path: str, target: str) -> bool:
+    """Whether a reader that takes `..` by the text alone, as `normpath` does, would come out above the tree."""
+    depth = path.count("/")
+    for name in target.split("/"):
+        depth += {"": 0, ".": 0, "..": -1}.get(name, 1)
+        if depth < 0:
+            return True
+    return False
 
 
 def _follow(path: str, links: dict[str, str], steps: int) -> int:

@@ -1,1 +1,1 @@
-"""The log: an append-only Merkle log of opaque leaves, in the formats of C2SP and the RFCs 6962 and 9162."""
+"""The log: an append-only Merkle tree of records in static files, as C2SP and RFC 9162 describe it."""

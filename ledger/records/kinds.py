@@ -34,8 +34,12 @@ Track = Literal[
     "frozen-evidence/extend",
     "repository/pull-request",
 ]
-Dimension = Literal["global_visual", "regional_visual", "functional", "responsive", "workflow", "preservation", "policy"]
-ArtifactClass = Literal["manifest", "workspace", "diff", "build-output", "log", "events", "transcript", "egress-log", "late"]
+Dimension = Literal[
+    "global_visual", "regional_visual", "functional", "responsive", "workflow", "preservation", "policy"
+]
+ArtifactClass = Literal[
+    "manifest", "workspace", "diff", "build-output", "log", "events", "transcript", "egress-log", "late"
+]
 Separation = Literal["process", "user", "host"]
 
 DIMENSIONS: Final[tuple[Dimension, ...]] = get_args(Dimension)
@@ -49,21 +53,21 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A piece of a body."""
 
 
-class Head(Part):
+class Head(Part, frozen=True, kw_only=True):
     """A head of the log: its size in records and its RFC 6962 root."""
 
     size: int
     root: Digest
 
 
-class Ref(Part):
+class Ref(Part, frozen=True, kw_only=True):
     """A record named from another: its id, and the SHA-256 of its leaf bytes."""
 
     id: str
     record: Digest
 
 
-class CaseRef(Part):
+class CaseRef(Part, frozen=True, kw_only=True):
     """A case version named from another record."""
 
     id: str
@@ -71,7 +75,7 @@ class CaseRef(Part):
     record: Digest
 
 
-class Chain(Part):
+class Chain(Part, frozen=True, kw_only=True):
     """Place of a runner's record in its attempt: omission and duplication show.
 
     `seq` counts from 0; `prev` is the leaf digest of the record before it, null for the first.
@@ -96,7 +100,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     issued_at: str
 
 
-class Grant(Part):
+class Grant(Part, frozen=True, kw_only=True):
     """What a role holds: key ids, how many of them must sign, and which kinds they may sign."""
 
     keys: list[str]
@@ -104,7 +108,7 @@ class Grant(Part):
     kinds: list[str]
 
 
-class PublicKey(Part):
+class PublicKey(Part, frozen=True, kw_only=True):
     """An Ed25519 public key. `keyid` is the hexadecimal SHA-256 of its 32 raw bytes.
 
     `distrusted_from` is the log index from which its signatures no longer count; null while it is trusted.
@@ -115,7 +119,7 @@ class PublicKey(Part):
     distrusted_from: int | None
 
 
-class TrustRoot(Body):
+class TrustRoot(Body, frozen=True, kw_only=True):
     """Which keys hold which role. Takes effect right after its own index."""
 
     version: int
@@ -123,7 +127,7 @@ class TrustRoot(Body):
     roles: dict[str, Grant]
 
 
-class Source(Body):
+class Source(Body, frozen=True, kw_only=True):
     """The investigation behind a case. `artifact` is the tree of the authoritative material, curators' eyes only."""
 
     id: str
@@ -134,7 +138,7 @@ class Source(Body):
     permission: str
 
 
-class Limits(Part):
+class Limits(Part, frozen=True, kw_only=True):
     """What an attempt may use. The case's own, capped by the protocol's."""
 
     seconds: int
@@ -144,14 +148,14 @@ class Limits(Part):
     workspace: int
 
 
-class Sealed(Part):
+class Sealed(Part, frozen=True, kw_only=True):
     """Commitment to a sealed kit: SHA-256 of the plaintext tar, and the age-encrypted object."""
 
     commitment: Digest
     kit: Digest
 
 
-class Check(Part):
+class Check(Part, frozen=True, kw_only=True):
     """One verification run of a case before it is published."""
 
     agent: str
@@ -159,7 +163,7 @@ class Check(Part):
     score: int
 
 
-class RenderEnvironment(Part):
+class RenderEnvironment(Part, frozen=True, kw_only=True):
     """What draws pages: root filesystem, browser, fonts, driver and seccomp profile."""
 
     image: Digest
@@ -170,7 +174,7 @@ class RenderEnvironment(Part):
     backend: Backend
 
 
-class Case(Body):
+class Case(Body, frozen=True, kw_only=True):
     """A versioned public package and its sealed commitment.
 
     `package` is the tree a Candidate sees: `brief.md`, `contract.json`, `evidence/`, `starter/`. `starter` and
@@ -195,14 +199,14 @@ class Case(Body):
     supersedes: Digest | None
 
 
-class Split(Body):
+class Split(Body, frozen=True, kw_only=True):
     """A frozen list of case versions."""
 
     name: str
     cases: list[CaseRef]
 
 
-class Protocol(Body):
+class Protocol(Body, frozen=True, kw_only=True):
     """The fixed rules. `evaluator` and `environment` are digests that every counted attempt must match."""
 
     name: str
@@ -218,7 +222,7 @@ class Protocol(Body):
     level: int
 
 
-class Agent(Part):
+class Agent(Part, frozen=True, kw_only=True):
     """What acts: adapter name, version, argument vector, and the tree of the files it brings (null if none)."""
 
     adapter: str
@@ -227,7 +231,7 @@ class Agent(Part):
     files: Digest | None
 
 
-class Entry(Body):
+class Entry(Body, frozen=True, kw_only=True):
     """What is ranked."""
 
     id: str
@@ -242,7 +246,7 @@ class Entry(Body):
     limits: Limits | None
 
 
-class Schedule(Body):
+class Schedule(Body, frozen=True, kw_only=True):
     """The attempts that will be made: every entry × every case of the split × repeats 1…n."""
 
     name: str
@@ -252,7 +256,7 @@ class Schedule(Body):
     repeats: int
 
 
-class AttemptOpened(Body):
+class AttemptOpened(Body, frozen=True, kw_only=True):
     """Recorded in a signed checkpoint before anything starts.
 
     `schedule` is null for a diagnostic attempt outside any schedule. `try_` counts from 1 within one repeat.
@@ -272,7 +276,7 @@ class AttemptOpened(Body):
     harness: str
 
 
-class Artifact(Part):
+class Artifact(Part, frozen=True, kw_only=True):
     """One object an attempt made. A tree's `size` is that of its listing."""
 
     name: str
@@ -282,7 +286,7 @@ class Artifact(Part):
     size: int
 
 
-class Artifacts(Body):
+class Artifacts(Body, frozen=True, kw_only=True):
     """What an attempt made before it was rendered. `build` is null when nothing could be built."""
 
     chain: Chain
@@ -291,7 +295,7 @@ class Artifacts(Body):
     items: list[Artifact]
 
 
-class Shot(Part):
+class Shot(Part, frozen=True, kw_only=True):
     """One captured (route, viewport, state): the tree of its files, or the reason there is none."""
 
     id: str
@@ -299,7 +303,7 @@ class Shot(Part):
     error: str | None
 
 
-class Captures(Body):
+class Captures(Body, frozen=True, kw_only=True):
     """What the build looked like, recorded before grading starts. One subject a shot."""
 
     chain: Chain
@@ -310,7 +314,7 @@ class Captures(Body):
     sweep: Digest
 
 
-class Tally(Part):
+class Tally(Part, frozen=True, kw_only=True):
     """A dimension's score in millionths, and how many of its checkpoints passed."""
 
     score: int
@@ -318,7 +322,7 @@ class Tally(Part):
     total: int
 
 
-class Verdict(Part):
+class Verdict(Part, frozen=True, kw_only=True):
     """The pure part of an evaluation: the same captures and kit give the same bytes.
 
     `detail` is the digest of the plaintext detail, which holds the kit's salt and is therefore hiding.
@@ -332,7 +336,7 @@ class Verdict(Part):
     detail: Digest
 
 
-class Evaluation(Body):
+class Evaluation(Body, frozen=True, kw_only=True):
     """The evaluator's verdict on an attempt. `detail` is the encrypted object; `captures` the record it judged."""
 
     attempt: str
@@ -345,7 +349,7 @@ class Evaluation(Body):
     separation: Separation
 
 
-class EvaluationFailed(Body):
+class EvaluationFailed(Body, frozen=True, kw_only=True):
     """The evaluator could not judge, on its own evidence; permits a retry."""
 
     attempt: str
@@ -356,7 +360,7 @@ class EvaluationFailed(Body):
     detail: str
 
 
-class AttemptClosed(Body):
+class AttemptClosed(Body, frozen=True, kw_only=True):
     """The one closing of an attempt. `evaluation` is the record it rests on; `milliseconds` the wall time."""
 
     chain: Chain
@@ -370,7 +374,7 @@ class AttemptClosed(Body):
     events: Digest | None
 
 
-class Target(Part):
+class Target(Part, frozen=True, kw_only=True):
     """What a withdrawal concerns."""
 
     kind: Literal["attempt", "case", "release"]
@@ -378,7 +382,7 @@ class Target(Part):
     record: Digest
 
 
-class Withdrawal(Body):
+class Withdrawal(Body, frozen=True, kw_only=True):
     """A sidecar: the bytes stay, the standing changes. `reinstates` names the withdrawal that this one lifts."""
 
     target: Target
@@ -390,7 +394,7 @@ class Withdrawal(Body):
     reinstates: Digest | None
 
 
-class Release(Body):
+class Release(Body, frozen=True, kw_only=True):
     """A frozen split and every attempt that belongs to it, under one root.
 
     `cutoff`: only records below it count. `results` is the result artifact, `leaves` the object that lists the leaves

@@ -26,7 +26,7 @@ B = TypeVar("B", bound=kinds.Body)
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The records of one attempt, in log order."""
+    """The records of one attempt, in log order; what was made after its closing is `late` and counts for nothing."""
 
     id: str
     opened: Record[kinds.AttemptOpened]
@@ -35,6 +35,7 @@ class Attempt:
     evaluations: tuple[Record[kinds.Evaluation], ...] = ()
     failures: tuple[Record[kinds.EvaluationFailed], ...] = ()
     closed: Record[kinds.AttemptClosed] | None = None
+    late: tuple[Record[kinds.Artifacts], ...] = ()
 
     @property
     def records(self) -> Iterator[Record]:
@@ -47,6 +48,7 @@ class Attempt:
         yield from self.evaluations
         if self.closed is not None:
             yield self.closed
+        yield from self.late
 
     def verdict(self, evaluator: Digest) -> Record[kinds.Evaluation] | None:
         """The evaluation that counts: the first of this attempt's captures under the protocol's evaluator."""
@@ -67,11 +69,12 @@ class _Gathering:
     evaluations: list[Record[kinds.Evaluation]] = field(default_factory=list)
     failures: list[Record[kinds.EvaluationFailed]] = field(default_factory=list)
     closed: Record[kinds.AttemptClosed] | None = None
+    late: list[Record[kinds.Artifacts]] = field(default_factory=list)
 
     def take(self, record: Record) -> None:
         match record.body:
             case kinds.Artifacts():
-                self.artifacts.append(record)
+                (self.artifacts if self.closed is None else self.late).append(record)
             case kinds.Captures():
                 self.captures = self.captures or record
             case kinds.Evaluation():
@@ -90,6 +93,7 @@ class _Gathering:
             evaluations=tuple(self.evaluations),
             failures=tuple(self.failures),
             closed=self.closed,
+            late=tuple(self.late),
         )
 
 

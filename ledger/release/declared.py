@@ -163,12 +163,17 @@ def _environment(scope: Scope, attempt: Attempt) -> Iterator[Finding]:
     for place, environment in seen.items():
         if environment != protocol.environment:
             names = ", ".join(
-                name for name in environment.__struct_fields__
+                name
+                for name in environment.__struct_fields__
                 if getattr(environment, name) != getattr(protocol.environment, name)
             )
             yield Finding("environment", attempt.id, f"its {place} differs in {names}", consequence)
     if attempt.captures is not None and attempt.captures.body.plan != case.plan:
         yield Finding("environment", attempt.id, "captured along another probe plan than the case's", consequence)
+    if attempt.captures is not None and attempt.captures.body.build not in {
+        record.body.build for record in attempt.artifacts
+    }:
+        yield Finding("environment", attempt.id, "captured another build than its artifacts name", consequence)
     allowed = limits_for(case, protocol, entry)
     over = [name for name in _LIMITS if getattr(body.limits, name) > getattr(allowed, name)]
     if over:
@@ -190,7 +195,9 @@ def _verdict(scope: Scope, attempt: Attempt) -> Iterator[Finding]:
             what = "its closing does not rest on the first evaluation under the protocol's evaluator"
             yield Finding("verdict", attempt.id, what, "a better verdict could be picked")
     if closed is not None and closed.body.outcome == "withdrawn":
-        yield Finding("verdict", attempt.id, "closed as withdrawn", "only a sidecar withdraws, so that both figures show")
+        yield Finding(
+            "verdict", attempt.id, "closed as withdrawn", "only a sidecar withdraws, so that both figures show"
+        )
     if counted is not None:
         yield from _arithmetic(scope, attempt, counted.body)
         for twin in attempt.evaluations:
@@ -210,7 +217,9 @@ def _arithmetic(scope: Scope, attempt: Attempt, body: kinds.Evaluation) -> Itera
             "verdict", attempt.id, "evaluated in other dimensions than the case uses", "its total leaves something out"
         )
     public = scope.protocol.body.weights
-    wrong = sorted(name for name in verdict.dimensions if name != _GATE and verdict.weights.get(name) != public.get(name))
+    wrong = sorted(
+        name for name in verdict.dimensions if name != _GATE and verdict.weights.get(name) != public.get(name)
+    )
     if wrong:
         what = f"weights of {', '.join(wrong)} are not the protocol's"
         yield Finding("verdict", attempt.id, what, "its total is of another protocol")

@@ -4,15 +4,15 @@
 
 Rules are stable names, so that machines and vectors can tell findings apart:
 
-    name      two releases share a name            container   not formal, or not made in a container
-    pin       the trust root is not the pinned one environment image, browser, fonts or evaluator differ from the protocol
-    checkpoint signature, size or origin of a head order       something was declared or recorded too late
-    log       a bundle or tile is not the log's    schedule    an attempt that no slot of the schedule allows
-    proof     an inclusion or consistency proof    open        opened and never closed
-    record    a record does not verify             unopened    scheduled and never opened
-    object    missing, corrupt, or unreadable      retry       a try that the protocol does not allow
-    reference a record that is not there           withdrawal  a sidecar that does not hold
-    verdict   a score that its evidence contradicts results, leaves, root, file: shipped and recomputed differ
+    name         two releases share a name           container    not formal, or not made in a container
+    pin          the trust root is not the pinned    environment  image, browser, fonts, evaluator, limits differ
+    checkpoint   signature, size or origin           order        declared or recorded too late
+    log          a bundle or tile is not the log's   schedule     an attempt that no slot of the schedule allows
+    proof        inclusion or consistency            open         opened and never closed
+    record       a record does not verify            unopened     scheduled and never opened
+    object       missing, corrupt, or no tree        retry        a try that the protocol does not allow
+    reference    a record that is not there          withdrawal   a sidecar that does not hold
+    verdict      a score its evidence contradicts    results, leaves, root, file   shipped and recomputed differ
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ledger.log import merkle
 from ledger.release.cutoff import Cut, Scope
-from ledger.release.outcome import Standing, standings
+from ledger.release.outcome import Standing
 from store import canonical
 from store.canonical import Json
 from store.digest import Digest
@@ -26,12 +26,13 @@ __all__ = ["format_leaves", "leaves", "parse_leaves", "root"]
 _SCHEMA: Final = "rbl/leaves/v1"
 
 
-def leaves(cut: Cut, scope: Scope, results: Digest) -> list[bytes]:
+def leaves(cut: Cut, scope: Scope, found: Sequence[Standing], results: Digest) -> list[bytes]:
     """The sorted leaves of a release.
 
     Args:
         cut: the records below the cutoff.
         scope: the schedule and what it names.
+        found: where each attempt stands.
         results: digest of the result artifact.
     """
     items: list[dict[str, Json]] = [
@@ -52,12 +53,10 @@ def leaves(cut: Cut, scope: Scope, results: Digest) -> list[bytes]:
             "record": str(scope.protocol.digest),
         }
     )
-    items += [
-        {"type": "entry", "id": entry.body.id, "record": str(entry.digest)} for entry in scope.entries.values()
-    ]
+    items += [{"type": "entry", "id": entry.body.id, "record": str(entry.digest)} for entry in scope.entries.values()]
     items.append({"type": "schedule", "name": scope.schedule.body.name, "record": str(scope.schedule.digest)})
     items.append({"type": "results", "digest": str(results)})
-    items += [_attempt(standing) for standing in standings(cut, scope)]
+    items += [_attempt(standing) for standing in found]
     return sorted(canonical.dumps(item) for item in items)
 
 
@@ -67,8 +66,8 @@ def root(items: Sequence[bytes]) -> Digest:
 
 
 def format_leaves(items: Sequence[bytes]) -> bytes:
-    """The object that lists the leaves."""
-    return canonical.dumps({"schema": _SCHEMA, "leaves": [canonical.loads(item) for item in items]})
+    """The object that lists the leaves: canonical, because each leaf is."""
+    return b'{"leaves":[' + b",".join(items) + b'],"schema":"' + _SCHEMA.encode() + b'"}'
 
 
 def parse_leaves(data: bytes) -> list[bytes]:

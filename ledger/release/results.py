@@ -10,34 +10,35 @@ writes the same bytes: nothing in it depends on the clock, the locale, the machi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ledger.records import kinds
 from ledger.records.record import Record
 from ledger.release.aggregate import CaseRow, Counted, Row, Rules, aggregate
 from ledger.release.cutoff import Attempt, Cut, Scope
-from ledger.release.outcome import Standing, standings, withdrawn
+from ledger.release.outcome import Standing, withdrawn
 from store import canonical
 from store.canonical import Json
 
 __all__ = ["counted", "format_results", "results"]
 
 
-def format_results(cut: Cut, scope: Scope, cutoff: kinds.Head) -> bytes:
+def format_results(cut: Cut, scope: Scope, found: Sequence[Standing], cutoff: kinds.Head) -> bytes:
     """The bytes of `results.json`."""
-    return canonical.dumps(results(cut, scope, cutoff))
+    return canonical.dumps(results(cut, scope, found, cutoff))
 
 
-def results(cut: Cut, scope: Scope, cutoff: kinds.Head) -> dict[str, Json]:
+def results(cut: Cut, scope: Scope, found: Sequence[Standing], cutoff: kinds.Head) -> dict[str, Json]:
     """The result artifact as a JSON value.
 
     Args:
         cut: the records below the cutoff.
         scope: the schedule and what it names.
+        found: where each attempt stands.
         cutoff: the head at which nothing more was looked at.
     """
     taken = withdrawn(cut.withdrawals)
-    found = standings(cut, scope)
     active = {name: ("case", case.digest) not in taken for name, case in scope.cases.items()}
     protocol = scope.protocol.body
     rules = Rules(repeats=scope.schedule.body.repeats, min_valid=protocol.min_valid, level=protocol.level)

@@ -79,9 +79,13 @@ def _tries(tries: Sequence[Attempt], allowed: int) -> Iterator[Finding]:
         yield Finding("retry", first.id, "the first try of its slot says it is a retry", "an earlier try is hidden")
     numbers = [attempt.opened.body.try_ for attempt in tries]
     if numbers != list(range(1, len(tries) + 1)):
-        yield Finding("retry", tries[-1].id, f"tries of its slot are numbered {numbers}", "a slot has one try at a time")
+        yield Finding(
+            "retry", tries[-1].id, f"tries of its slot are numbered {numbers}", "a slot has one try at a time"
+        )
     if len(tries) > allowed:
-        yield Finding("retry", tries[-1].id, f"{len(tries)} tries, the protocol allows {allowed}", "the last may not count")
+        yield Finding(
+            "retry", tries[-1].id, f"{len(tries)} tries, the protocol allows {allowed}", "the last may not count"
+        )
 
 
 def _retry(before: Attempt, after: Attempt, evaluator: Digest) -> Iterator[Finding]:
@@ -142,4 +146,6 @@ def _reinstatement(
 
 def _bad(record: Record[kinds.Withdrawal], what: str) -> Finding:
     target = record.body.target
-    return Finding("withdrawal", f"{target.kind} {target.id}", f"record {record.index} {what}", "the standing is in doubt")
+    return Finding(
+        "withdrawal", f"{target.kind} {target.id}", f"record {record.index} {what}", "the standing is in doubt"
+    )

@@ -1,6 +1,6 @@
 """The t interval on case means, to the last digit the same on every machine.
 
-    t_interval([Fraction(810_000), Fraction(640_000), Fraction(905_000)], level=950_000)  ->  Interval(447_833, 1_122_167)
+    t_interval([Fraction(810_000), Fraction(640_000), Fraction(905_000)], level=950_000) -> Interval(451_487, 1_118_513)
 
 Values are exact fractions in, integers out, in the unit of the values (millionths). Student's distribution with a whole
 number of degrees of freedom is a finite sum (Abramowitz and Stegun, *Handbook of Mathematical Functions*, 26.7.3 and
@@ -101,7 +101,7 @@ def _central(t: Decimal, freedom: int) -> Decimal:
 
 
 def _series(square: Decimal, *, start: Decimal, first: int, count: int) -> Decimal:
-    """Sum of `count` terms; each is the one before × square × k / (k + 1), k = first, first + 2, …"""
+    """Sum of `count` terms; each is the one before × square × k / (k + 1), for k = first, first + 2 and so on."""
     term = total = start
     for k in range(first, first + 2 * (count - 1), 2):
         term = term * square * k / (k + 1)
@@ -120,7 +120,7 @@ def _arctangent(x: Decimal) -> Decimal:
         power *= -square
         k += 2
         total += power / k
-    return total * 2**halvings
+    return total * Decimal(2**halvings)
 
 
 @cache

@@ -22,7 +22,7 @@ def status(ctx: typer.Context, as_json: AsJson = False) -> None:
     from rbl.workspace import open_folder
 
     folder = open_folder(settings(ctx).directory)
-    ledger = Ledger.open(folder, full=False)
+    ledger = Ledger.open(folder)
     kinds = dict(sorted(Counter(record.kind for record in ledger.records).items()))
     unclosed = [records.id for records in ledger.attempts() if records.closed is None]
     if as_json:
@@ -32,7 +32,7 @@ def status(ctx: typer.Context, as_json: AsJson = False) -> None:
             vkey=ledger.vkey,
             size=ledger.head.size,
             root=str(ledger.head.root),
-            checkpoint=ledger.checkpoint_text,
+            checkpoint=(folder.log / "checkpoint").read_text("utf-8"),
             kinds=kinds,
             open_attempts=unclosed,
         )

@@ -1,1 +1,1 @@
-"""Agents: one adapter a module, each saying how an entry's agent is started inside the Candidate's container."""
+"""Agents: one adapter a file, found by name in `runners.agents.registry`."""

@@ -1,18 +1,24 @@
 """Pages drawn by arithmetic alone: no font file and no browser, so that their scores are the same on every machine.
 
-A `Page` is a list of boxes, photos and lines of text; `Page.shoot` draws it as the three pictures of a capture, with the
-text lines and raster rectangles that a browser would report. A glyph is a pattern of bars taken from a hash.
+A `Page` is a list of boxes, photos and lines of text; `Page.shoot` draws it as the three pictures of a capture, with
+the text lines and raster rectangles that a browser would report. A glyph is a pattern of bars taken from a hash.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from sealed.pixels import Shot, TextLine
+from sealed.visual import Reference
+from store import canonical
 
 Colour = tuple[int, int, int]
 Box = tuple[int, int, int, int]
@@ -112,7 +118,21 @@ def draw(picture: np.ndarray, line: Line) -> None:
             break
 
 
-WORDS = "north river table seven paper light honest garden window market silver thread copper lantern".split()
+WORDS = (
+    "north",
+    "river",
+    "table",
+    "seven",
+    "paper",
+    "light",
+    "honest",
+    "garden",
+    "window",
+    "market",
+    "silver",
+    "thread",
+)
+WORDS += ("copper", "lantern")
 
 
 def sentence(start: int, count: int) -> str:
@@ -141,6 +161,119 @@ def landing(width: int = 640, height: int = 960) -> Page:
     return Page(width, height, boxes=tuple(boxes), photos=tuple(photos), lines=tuple(lines))
 
 
+def variants(page: Page) -> dict[str, Page]:
+    """What can go wrong with a page, and what a cheat would hand in."""
+    width, height = page.width, page.height
+    shot, sheet = page.shoot(), (0, 0, page.width, page.height)
+    paper = Page(width, height, page.background)
+    faint = tuple(replace(line, colour=page.background) for line in page.lines)
+    found = {f"down-{step}": page.moved(0, step) for step in (1, 3, 5, 20, 70)}
+    found |= {f"first-{share}": page.above(height * share // 100) for share in (90, 50, 25)}
+    return found | {
+        "same": page,
+        "right-5": page.moved(5, 0),
+        "white": Page(width, height, (255, 255, 255)),
+        "dominant": paper,
+        "tall": replace(page, height=2 * height),
+        "short": replace(page, height=height // 2),
+        "wide": replace(page, width=width + 200),
+        "narrow": replace(page, width=width - 100),
+        "no-text": replace(page, lines=()),
+        "no-photo": replace(page, photos=()),
+        "other-photo": replace(page, photos=tuple((box, seed + 9) for box, seed in page.photos)),
+        "text-colour": replace(page, lines=tuple(replace(line, colour=(200, 30, 30)) for line in page.lines)),
+        "text-size": replace(page, lines=tuple(replace(line, size=line.size + 4) for line in page.lines)),
+        "hue": replace(page, boxes=tuple((box, (c[2], c[0], c[1])) for box, c in page.boxes)),
+        "upside-down": replace(
+            page,
+            boxes=tuple(((x, height - y - h, w, h), c) for (x, y, w, h), c in page.boxes),
+            lines=tuple(replace(line, y=height - line.y - line.size) for line in page.lines),
+        ),
+        "screenshot": replace(paper, pasted=((sheet, shot.full),)),
+        "screenshot-under-text": replace(paper, pasted=((sheet, shot.textless),), lines=page.lines),
+        "screenshot-under-hidden-text": replace(paper, pasted=((sheet, shot.full),), lines=faint),
+        "screenshot-tiled": replace(
+            paper,
+            pasted=tuple(
+                ((x, y, 160, 160), shot.full[y : y + 160, x : x + 160])
+                for y in range(0, height, 160)
+                for x in range(0, width, 160)
+            ),
+        ),
+        "resisting": replace(page, resist=True),
+    }
+
+
+def png(picture: np.ndarray) -> bytes:
+    out = io.BytesIO()
+    Image.fromarray(picture).save(out, "PNG", compress_level=1)
+    return out.getvalue()
+
+
+def files_of(page: Page, **fields: Any) -> dict[str, bytes]:
+    """A capture of a drawn page as the driver would leave it; `fields` replace fields of `page.json`."""
+    shot = page.shoot()
+    document = {
+        "schema": "rbl/capture/v1",
+        "url": "http://localhost/",
+        "title": "drawn",
+        "width": page.width,
+        "height": page.height,
+        "lines": [{"t": line.text, "b": [16 * edge for edge in line.box]} for line in page.lines],
+        "rasters": [[int(16 * edge) for edge in box] for box in shot.rasters],
+        "resist": page.resist,
+        "nodes": [],
+        "ax": [],
+        "console": [],
+        "requests": [],
+        "storage": {"local": {}, "session": {}},
+        "steps": [],
+        "images": {"total": len(shot.rasters), "decoded": len(shot.rasters)},
+        "unstable": [],
+        **fields,
+    }
+    return {
+        "full.png": png(shot.full),
+        "nt.png": png(shot.textless),
+        "bare.png": png(shot.bare),
+        "page.json": canonical.dumps(document),
+    }
+
+
+def node(tag: str, parent: int = -1, text: str = "", **fields: Any) -> dict[str, Any]:
+    """An element of a capture, 160 × 32 px at the top left unless said otherwise."""
+    return {
+        "tag": tag,
+        "attrs": {},
+        "parent": parent,
+        "text": text,
+        "box": [0, 0, 2560, 512],
+        "visible": True,
+        "value": None,
+        "checked": None,
+        "focused": False,
+        **fields,
+    }
+
+
+@pytest.fixture(scope="session")
+def studio() -> SimpleNamespace:
+    """What tests draw with."""
+    return SimpleNamespace(
+        Page=Page, Line=Line, landing=landing, variants=variants, files_of=files_of, node=node, png=png, photo=photo
+    )
+
+
 @pytest.fixture(scope="session")
 def page() -> Page:
     return landing()
+
+
+@pytest.fixture(scope="session")
+def shot(page: Page) -> Shot:
+    return page.shoot()
+
+
+@pytest.fixture(scope="session")
+def reference(shot: Shot) -> Reference:
+    return Reference(shot)

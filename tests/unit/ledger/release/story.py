@@ -270,9 +270,7 @@ class Story:
             )
         return told
 
-    def _captures(
-        self, told: Told, case: Record[kinds.Case], backend: kinds.Backend
-    ) -> Record[kinds.Captures]:
+    def _captures(self, told: Told, case: Record[kinds.Case], backend: kinds.Backend) -> Record[kinds.Captures]:
         name = told.id
         build = self.tree({"index.html": b"<h1>built by " + name.encode() + b"</h1>"})
         manifest = self.put(b'{"attempt":"' + name.encode() + b'"}')
@@ -318,7 +316,9 @@ class Story:
         captures = told.captures.digest
         used = {name: scores.get(name, 500_000) for name in case.body.dimensions}
         verdict = kinds.Verdict(
-            dimensions={name: kinds.Tally(score=score, passed=score // 100_000, total=10) for name, score in used.items()},
+            dimensions={
+                name: kinds.Tally(score=score, passed=score // 100_000, total=10) for name, score in used.items()
+            },
             weights={name: WEIGHTS[name] for name in used},
             gate=gate,
             total=0,

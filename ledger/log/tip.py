@@ -1,0 +1,117 @@
+"""What admission depends on, at the end of the log: the rules' state, the payloads said already, the tree's edge.
+
+    tip = Tip(origin, pinned)
+    tip.follow(reader)             # fold the records of a verified log
+    record = tip.admit(envelope)   # one record more, not yet written anywhere
+
+Kept in memory between two openings of one log by one process, so that the second reads only what is new. A tip that
+admitted what was then not written is thrown away by its owner and made anew. It does no I/O of its own.
+"""
+
+from __future__ import annotations
+
+from ledger.log import merkle
+from ledger.log.log import LogReader
+from ledger.records.envelope import Envelope
+from ledger.records.gate import Gate
+from ledger.records.kinds import Head, TrustRoot
+from ledger.records.record import Record
+from store.digest import Digest
+from store.errors import LogInvalid, RecordRejected
+
+__all__ = ["Tip"]
+
+_REMEMBERED_ROOTS = 1024
+
+
+class Tip:
+    """The state after the last record, integrated or not.
+
+    Args:
+        origin: the ledger's name.
+        pinned: the digest that leaf 0 must have.
+    """
+
+    def __init__(self, origin: str, pinned: Digest) -> None:
+        self._pinned = pinned
+        self._gate = Gate(origin, self.root_at)
+        self._frontier = merkle.Frontier()
+        self._reader: LogReader | None = None
+        self._pending: list[bytes] = []
+        self._roots: dict[int, Digest] = {}
+        self.trust_roots: list[tuple[TrustRoot, bytes]] = []
+
+    @property
+    def size(self) -> int:
+        """Records folded so far."""
+        return self._frontier.size
+
+    @property
+    def head(self) -> Head:
+        """Size and root after the last record."""
+        return Head(size=self.size, root=Digest.from_raw(self._frontier.root()))
+
+    def known(self, envelope: Envelope) -> int | None:
+        """Where the same payload stands already, or None."""
+        return self._gate.known(envelope.payload_digest)
+
+    def admit(self, envelope: Envelope) -> Record:
+        """Fold one record more.
+
+        Raises:
+            RecordRejected: a rule of admission is broken; nothing has changed.
+        """
+        leaf = envelope.format()
+        if not self.size and envelope.digest != self._pinned:
+            raise RecordRejected("origin", f"leaf 0 is not the pinned trust root {self._pinned}")
+        record = self._gate.admit(envelope, self.size)
+        if isinstance(record.body, TrustRoot):
+            self.trust_roots.append((record.body, leaf))
+        self._pending.append(merkle.leaf_hash(leaf))
+        self._frontier.append(self._pending[-1])
+        return record
+
+    def follow(self, reader: LogReader) -> None:
+        """Fold what a verified log holds beyond this tip.
+
+        Raises:
+            LogInvalid: the log does not continue this tip (`fork`), or holds a record that breaks a rule (`admission`).
+        """
+        if reader.size < self.size or reader.root_at(self.size) != self.head.root:
+            raise LogInvalid("fork", f"the log does not continue the {self.size} records that were read before")
+        start = self.size
+        self._reader = reader
+        for leaf in reader.entries(start):
+            try:
+                self.admit(Envelope.parse(leaf, where=f"record {self.size}"))
+            except RecordRejected as error:
+                raise LogInvalid("admission", str(error), where=f"record {self.size}") from error
+        self._pending.clear()
+
+    def integrated(self, reader: LogReader) -> None:
+        """Say that everything so far stands in a signed checkpoint, which `reader` is at."""
+        self._reader = reader
+        self._pending.clear()
+
+    def root_at(self, size: int) -> Digest:
+        """The root over the first `size` records.
+
+        Raises:
+            LogInvalid: there are not that many (`size`).
+        """
+        found = self._roots.get(size)
+        if found is None:
+            if len(self._roots) >= _REMEMBERED_ROOTS:
+                self._roots.clear()
+            found = self._roots[size] = self._root_at(size)
+        return found
+
+    def _root_at(self, size: int) -> Digest:
+        base = 0 if self._reader is None else self._reader.size
+        if self._reader is not None and size <= base:
+            return self._reader.root_at(size)
+        if not 0 <= size <= self.size:
+            raise LogInvalid("size", f"the log of {self.size} records never had {size}")
+        frontier = merkle.Frontier() if self._reader is None else self._reader.edge()
+        frontier.extend(self._pending[: size - base])
+        return Digest.from_raw(frontier.root())

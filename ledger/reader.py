@@ -1,0 +1,320 @@
+"""The ledger as its readers see it: every record admitted again by the rules, then found by name.
+
+    ledger = Ledger.open(folder)
+    ledger.head                               # size and root of the verified checkpoint
+    ledger.attempt("20261130T2305").closed    # an id, or enough of it
+    ledger.of(kinds.Case), ledger.get(digest), ledger.root_at(12)
+
+Opening authenticates every leaf under the checkpoint and folds the gate over all of them: signature, role at the index,
+schema, canonical form, chain. A process that opens the same folder again only admits what is new, when the log that it
+verified before is a prefix of the present one. Nothing is believed because of a file that is not the log.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self, cast
+
+from ledger.folder import Folder
+from ledger.log.authority import log_keys, open_log, trust_chain
+from ledger.log.log import LogReader
+from ledger.records import kinds
+from ledger.records.envelope import Envelope
+from ledger.records.gate import Gate
+from ledger.records.record import Record
+from store.digest import Digest
+from store.errors import InputError
+
+__all__ = ["AttemptRecords", "Ledger"]
+
+_CLOSE: Final = 3
+"""How many near names an error lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRecords:
+    """Every record of one attempt.
+
+    Attributes:
+        id: the attempt's.
+        opened: its opening.
+        artifacts: what it made; what came after its closing is in `late`.
+        captures: null when it was not rendered, or not yet.
+        evaluations: verdicts in log order.
+        failures: the evaluator's failures in log order.
+        closed: null while it is open.
+        late: artifacts that arrived after the closing.
+        withdrawals: sidecars in log order, reinstatements among them.
+    """
+
+    id: str
+    opened: Record[kinds.AttemptOpened]
+    artifacts: tuple[Record[kinds.Artifacts], ...]
+    captures: Record[kinds.Captures] | None
+    evaluations: tuple[Record[kinds.Evaluation], ...]
+    failures: tuple[Record[kinds.EvaluationFailed], ...]
+    closed: Record[kinds.AttemptClosed] | None
+    late: tuple[Record[kinds.Artifacts], ...]
+    withdrawals: tuple[Record[kinds.Withdrawal], ...]
+
+    @property
+    def evaluation(self) -> Record[kinds.Evaluation] | None:
+        """The verdict that the closing rests on; while it is open, the first."""
+        cited = None if self.closed is None else self.closed.body.evaluation
+        for record in self.evaluations:
+            if cited in {None, record.digest}:
+                return record
+        return None
+
+    @property
+    def standing_withdrawal(self) -> Record[kinds.Withdrawal] | None:
+        """The withdrawal in force at this head; null when there is none or it was lifted."""
+        standing: dict[Digest, Record[kinds.Withdrawal]] = {}
+        for record in self.withdrawals:
+            if record.body.reinstates is None:
+                standing[record.digest] = record
+            else:
+                standing.pop(record.body.reinstates, None)
+        return next(iter(standing.values()), None)
+
+    def all(self) -> list[Record[kinds.Body]]:
+        """Its records in log order."""
+        found = (
+            self.opened,
+            *self.artifacts,
+            self.captures,
+            *self.evaluations,
+            *self.failures,
+            self.closed,
+            *self.late,
+            *self.withdrawals,
+        )
+        records = cast("list[Record[kinds.Body]]", [record for record in found if record is not None])
+        return sorted(records, key=lambda record: record.index)
+
+
+class Ledger:
+    """A verified view of a folder's log at one head."""
+
+    def __init__(self, log: LogReader, vkey: str, records: Sequence[Record[kinds.Body]]) -> None:
+        self._log = log
+        self.vkey = vkey
+        self.head = log.head
+        self.records = records
+        self._by_digest = {record.digest: record for record in records}
+        self._attempts: dict[str, AttemptRecords] | None = None
+
+    @classmethod
+    def open(cls, folder: Folder, pinned: Digest | None = None) -> Self:
+        """Read and verify a folder's log.
+
+        Args:
+            folder: the benchmark folder.
+            pinned: digest of the first trust root; by default the one that this machine remembers.
+
+        Raises:
+            LogInvalid: a checkpoint, tile or bundle does not verify.
+            RecordRejected: a record breaks a rule of admission.
+            InputError: there is no log.
+        """
+        log = open_log(folder, pinned)
+        vkey = str(log_keys(folder.config.origin, trust_chain(folder, pinned))[0])
+        with _LOCK:
+            seen = _SEEN.get(folder.root)
+            if seen is None or not seen.precedes(log):
+                seen = _Seen(folder.config.origin)
+            seen.admit(log)
+            _SEEN[folder.root] = seen
+            return cls(log, vkey, tuple(seen.records))
+
+    def leaf(self, index: int) -> bytes:
+        """The leaf bytes at an index, authenticated."""
+        return self._log.entry(index)
+
+    @property
+    def log(self) -> LogReader:
+        """The authenticated log beneath, for proofs."""
+        return self._log
+
+    def root_at(self, size: int) -> Digest:
+        """The root that the log had at a size.
+
+        Raises:
+            LogInvalid: the log never was that large.
+        """
+        return self._log.root_at(size)
+
+    def of(self, wanted: type[kinds.B]) -> list[Record[kinds.B]]:
+        """The records of one kind, in log order."""
+        return cast("list[Record[kinds.B]]", [record for record in self.records if isinstance(record.body, wanted)])
+
+    def get(self, digest: Digest) -> Record[kinds.Body]:
+        """The record with this leaf digest.
+
+        Raises:
+            InputError: there is none.
+        """
+        try:
+            return self._by_digest[digest]
+        except KeyError as error:
+            raise InputError(f"no record {digest} in this ledger") from error
+
+    def get_as(self, digest: Digest, wanted: type[kinds.B]) -> Record[kinds.B]:
+        """The record with this leaf digest, which must be of a kind.
+
+        Raises:
+            InputError: there is none, or it is of another kind.
+        """
+        record = self.get(digest)
+        if not isinstance(record.body, wanted):
+            raise InputError(f"{digest} is a {record.kind}, not a {kinds.kind_of(wanted)}")
+        return cast("Record[kinds.B]", record)
+
+    def find(self, name: str) -> Record[kinds.Body]:
+        """The record that a text names: its index, or the beginning of its digest.
+
+        Raises:
+            InputError: it names none, or several.
+        """
+        if name.isascii() and name.isdigit() and int(name) < len(self.records):
+            return self.records[int(name)]
+        start = name.removeprefix("sha256:")
+        found = [record for record in self.records if record.digest.hex.startswith(start)]
+        if len(found) != 1 or not start:
+            raise InputError(f"{len(found)} records are called {name!r}", fix="give an index or more digits")
+        return found[0]
+
+    def attempts(self) -> list[AttemptRecords]:
+        """Every attempt, in the order they were opened."""
+        if self._attempts is None:
+            self._attempts = _gather(self.records)
+        return list(self._attempts.values())
+
+    def attempt(self, name: str) -> AttemptRecords:
+        """The attempt that a text names: its id, or the beginning or the end of exactly one.
+
+        Raises:
+            InputError: it names none, or several.
+        """
+        known = {records.id: records for records in self.attempts()}
+        if name in known:
+            return known[name]
+        found = [attempt for attempt in known if name and (attempt.startswith(name) or attempt.endswith(name))]
+        if len(found) != 1:
+            few = ", ".join(found[:_CLOSE]) or "`rbl attempt list` shows them"
+            raise InputError(f"{len(found)} attempts are called {name!r}", fix=f"give more of one id: {few}")
+        return known[found[0]]
+
+    def case(self, case: str, version: int | None = None) -> Record[kinds.Case]:
+        """A version of a case; the newest when none is given."""
+        found = [record for record in self.of(kinds.Case) if record.body.id == case]
+        if version is not None:
+            found = [record for record in found if record.body.version == version]
+        if not found:
+            known = sorted({record.body.id for record in self.of(kinds.Case)})
+            wanted = case if version is None else f"{case}@{version}"
+            raise InputError(f"no published case {wanted!r}", fix=f"published: {', '.join(known) or 'none'}")
+        return max(found, key=lambda record: record.body.version)
+
+    def entry(self, entry: str) -> Record[kinds.Entry]:
+        """The entry with this id."""
+        return self._named(kinds.Entry, entry)
+
+    def split(self, name: str) -> Record[kinds.Split]:
+        """The split with this name."""
+        return self._named(kinds.Split, name)
+
+    def protocol(self, name: str) -> Record[kinds.Protocol]:
+        """The protocol with this name."""
+        return self._named(kinds.Protocol, name)
+
+    def schedule(self, name: str) -> Record[kinds.Schedule]:
+        """The schedule with this name."""
+        return self._named(kinds.Schedule, name)
+
+    def release(self, name: str) -> Record[kinds.Release]:
+        """The release with this name."""
+        return self._named(kinds.Release, name)
+
+    def _named(self, wanted: type[kinds.B], name: str) -> Record[kinds.B]:
+        found = {_name(record.body): record for record in self.of(wanted)}
+        if name in found:
+            return found[name]
+        near = [other for other in found if other.startswith(name)] if name else []
+        if len(near) == 1:
+            return found[near[0]]
+        kind = kinds.kind_of(wanted)
+        raise InputError(f"no {kind} {name!r}", fix=f"frozen here: {', '.join(sorted(found)) or 'none'}")
+
+
+class _Seen:
+    """What a process has admitted of one folder's log."""
+
+    def __init__(self, origin: str) -> None:
+        self.records: list[Record[kinds.Body]] = []
+        self._log: LogReader | None = None
+        self._gate = Gate(origin, self._root_at)
+
+    def precedes(self, log: LogReader) -> bool:
+        """What was admitted is a prefix of this log."""
+        size = len(self.records)
+        return self._log is not None and size <= log.size and log.root_at(size) == self._log.root_at(size)
+
+    def admit(self, log: LogReader) -> None:
+        """Admit what is new in a log that what was admitted is a prefix of."""
+        self._log = log
+        for leaf in log.entries(len(self.records)):
+            self.records.append(self._gate.admit(Envelope.parse(leaf), len(self.records)))
+
+    def _root_at(self, size: int) -> Digest:
+        assert self._log is not None
+        return self._log.root_at(size)
+
+
+_SEEN: Final[dict[Path, _Seen]] = {}
+_LOCK: Final = threading.Lock()
+
+
+def _gather(records: Sequence[Record[kinds.Body]]) -> dict[str, AttemptRecords]:
+    grouped: dict[str, list[Record[kinds.Body]]] = {}
+    for record in records:
+        attempt = _attempt_of(record.body)
+        if attempt is not None:
+            grouped.setdefault(attempt, []).append(record)
+    return {attempt: _attempt_records(attempt, found) for attempt, found in grouped.items()}
+
+
+def _attempt_of(body: kinds.Body) -> str | None:
+    if isinstance(body, kinds.AttemptOpened | kinds.Artifacts | kinds.Captures | kinds.AttemptClosed):
+        return body.chain.attempt
+    if isinstance(body, kinds.Evaluation | kinds.EvaluationFailed):
+        return body.attempt
+    if isinstance(body, kinds.Withdrawal) and body.target.kind == "attempt":
+        return body.target.id
+    return None
+
+
+def _attempt_records(attempt: str, records: Sequence[Record[kinds.Body]]) -> AttemptRecords:
+    def of(wanted: type[kinds.B]) -> tuple[Record[kinds.B], ...]:
+        return cast("tuple[Record[kinds.B], ...]", tuple(r for r in records if isinstance(r.body, wanted)))
+
+    closed = next(iter(of(kinds.AttemptClosed)), None)
+    made = of(kinds.Artifacts)
+    return AttemptRecords(
+        id=attempt,
+        opened=of(kinds.AttemptOpened)[0],
+        artifacts=tuple(record for record in made if closed is None or record.index < closed.index),
+        captures=next(iter(of(kinds.Captures)), None),
+        evaluations=of(kinds.Evaluation),
+        failures=of(kinds.EvaluationFailed),
+        closed=closed,
+        late=tuple(record for record in made if closed is not None and record.index > closed.index),
+        withdrawals=of(kinds.Withdrawal),
+    )
+
+
+def _name(body: kinds.Body) -> str:
+    return str(getattr(body, "name", None) or getattr(body, "id", ""))

@@ -1,0 +1,165 @@
+"""The DSSE envelope (github.com/secure-systems-lab/dsse, protocol and envelope v1.0.2): bytes with signatures beside.
+
+    {"payload":"eyJ…","payloadType":"application/vnd.in-toto+json","signatures":[{"keyid":"d6f6…","sig":"u1Y…"}]}
+
+What is signed is the pre-authentication encoding, lengths in bytes and in ASCII decimal:
+
+    "DSSEv1" SP len(type) SP type SP len(payload) SP payload
+    DSSEv1 28 application/vnd.in-toto+json 5 hello
+
+The canonical JSON of an envelope is a leaf of the log, and its SHA-256 the name by which other records cite it. `keyid`
+is a hint that nobody signed. Whether signatures verify, and who made them, is asked in `ledger.records.trust`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Protocol, Self
+
+from store import canonical
+from store.canonical import Json
+from store.digest import Digest
+from store.errors import CanonicalError, RecordRejected
+
+__all__ = ["LEAF_LIMIT", "PAYLOAD_TYPE", "Envelope", "Signature", "pae", "sign"]
+
+PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
+"""The one type of payload that records have (in-toto attestation, spec/v1/envelope.md)."""
+
+LEAF_LIMIT: Final = 65_535
+"""Bytes of the longest leaf (C2SP tlog-tiles, Log entries)."""
+
+_MOST_SIGNATURES: Final = 16
+
+
+class _Signing(Protocol):
+    @property
+    def keyid(self) -> str: ...
+
+    def sign(self, message: bytes, /) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One signature.
+
+    Attributes:
+        keyid: which key says it made it; a hint.
+        sig: 64 bytes of Ed25519.
+    """
+
+    keyid: str
+    sig: bytes
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """A payload and the signatures over it.
+
+    Attributes:
+        payload: the bytes that are signed.
+        payload_type: their media type, signed with them.
+        signatures: at least one.
+    """
+
+    payload: bytes
+    payload_type: str
+    signatures: tuple[Signature, ...]
+
+    def format(self) -> bytes:
+        """The leaf: canonical JSON of the envelope."""
+        return self._leaf
+
+    @cached_property
+    def _leaf(self) -> bytes:
+        return canonical.dumps(
+            {
+                "payload": base64.b64encode(self.payload).decode(),
+                "payloadType": self.payload_type,
+                "signatures": [
+                    {"keyid": signature.keyid, "sig": base64.b64encode(signature.sig).decode()}
+                    for signature in self.signatures
+                ],
+            }
+        )
+
+    @property
+    def digest(self) -> Digest:
+        """The SHA-256 of the leaf: the record's name."""
+        return Digest.of(self._leaf)
+
+    @property
+    def payload_digest(self) -> Digest:
+        """The SHA-256 of the payload: two envelopes around one payload are the same statement."""
+        return Digest.of(self.payload)
+
+    @property
+    def signed(self) -> bytes:
+        """The bytes that the signatures are over."""
+        return pae(self.payload_type, self.payload)
+
+    @classmethod
+    def parse(cls, data: bytes, *, where: str = "") -> Self:
+        """Read a leaf.
+
+        Raises:
+            RecordRejected: it is not what `format` writes for an in-toto payload (`envelope`).
+        """
+        if len(data) > LEAF_LIMIT:
+            raise _bad(f"{len(data)} bytes; a leaf has at most {LEAF_LIMIT}", where)
+        try:
+            value = canonical.loads(data)
+        except CanonicalError as error:
+            raise _bad(error.what, where) from error
+        fields = _fields(value, ("payload", "payloadType", "signatures"), where)
+        if fields["payloadType"] != PAYLOAD_TYPE:
+            raise _bad(f"the payload is {str(fields['payloadType'])[:80]!r}, not {PAYLOAD_TYPE}", where)
+        items = fields["signatures"]
+        if not isinstance(items, list) or not 1 <= len(items) <= _MOST_SIGNATURES:
+            raise _bad(f"an envelope has 1 to {_MOST_SIGNATURES} signatures", where)
+        signatures = []
+        for item in items:
+            entry = _fields(item, ("keyid", "sig"), where)
+            if not isinstance(entry["keyid"], str):
+                raise _bad("a keyid is text", where)
+            signatures.append(Signature(entry["keyid"], _decode(entry["sig"], where)))
+        envelope = cls(_decode(fields["payload"], where), PAYLOAD_TYPE, tuple(signatures))
+        if envelope.format() != data:
+            raise _bad("not the bytes that an envelope is written as", where)
+        return envelope
+
+
+def pae(payload_type: str, payload: bytes) -> bytes:
+    """The pre-authentication encoding (DSSE protocol, Signature Definition)."""
+    kind = payload_type.encode()
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+
+
+def sign(payload: bytes, signers: Sequence[_Signing], payload_type: str = PAYLOAD_TYPE) -> Envelope:
+    """An envelope around the payload, signed by each of the signers. Same input, same bytes (Ed25519)."""
+    message = pae(payload_type, payload)
+    return Envelope(payload, payload_type, tuple(Signature(signer.keyid, signer.sign(message)) for signer in signers))
+
+
+def _fields(value: Json, names: tuple[str, ...], where: str) -> dict[str, Json]:
+    if not isinstance(value, dict) or tuple(sorted(value)) != names:
+        raise _bad(f"expected an object with exactly {', '.join(names)}", where)
+    return value
+
+
+def _decode(value: Json, where: str) -> bytes:
+    """Standard base64 (RFC 4648, section 4). That encoding gives the same text back is shown by comparing the whole."""
+    if not isinstance(value, str):
+        raise _bad("payload and signatures are base64 text", where)
+    try:
+        return base64.b64decode(value.encode("ascii"), validate=True)
+    except (UnicodeEncodeError, binascii.Error) as error:
+        raise _bad("not base64", where) from error
+
+
+def _bad(what: str, where: str) -> RecordRejected:
+    return RecordRejected("envelope", what, where=where, fix="write it with ledger.records.envelope.sign")

@@ -1,0 +1,172 @@
+"""The payload of a record: an in-toto Statement v1 (github.com/in-toto/attestation, spec/v1/statement.md).
+
+    {"_type":"https://in-toto.io/Statement/v1",
+     "predicate":{"after":{…},"cases":[…],"issued_at":"2026-11-30T23:05:01Z","ledger":"example.org/bench","name":"dev"},
+     "predicateType":"urn:rbl:split:v1",
+     "subject":[{"digest":{"sha256":"9f1c…"},"name":"split"}]}
+
+as canonical JSON of at most 45,000 bytes. Subjects are the objects that the body announces, worked out from the body
+(`subjects_of`) and never chosen: a statement whose subjects are others is refused. A body that announces no object is
+its own subject, the SHA-256 of its canonical JSON. Signatures and rules of admission are not looked at here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Self
+
+from ledger.records import kinds
+from ledger.records.envelope import Envelope, sign
+from ledger.records.keys import Signer
+from schemas.registry import check
+from store import canonical
+from store.canonical import Json
+from store.digest import Digest
+from store.errors import CanonicalError, InputError, RecordRejected, SchemaError
+
+__all__ = ["PAYLOAD_LIMIT", "Statement", "Subject", "sign_statement", "subjects_of"]
+
+PAYLOAD_LIMIT: Final = 45_000
+"""Bytes of the longest payload: with base64 and signatures it stays below the limit of a leaf."""
+
+_TYPE: Final = "https://in-toto.io/Statement/v1"
+_PREDICATE = re.compile(r"urn:rbl:([a-z][a-z-]{0,62}):v1")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An artifact that a statement announces; matched by digest only, the name is for people."""
+
+    name: str
+    digest: Digest
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A body as it is signed.
+
+    Attributes:
+        kind: of the body.
+        subjects: what it announces; never empty.
+        body: what it says.
+    """
+
+    kind: str
+    subjects: tuple[Subject, ...]
+    body: kinds.Body
+
+    @classmethod
+    def of(cls, body: kinds.Body) -> Self:
+        """The statement that says this."""
+        return cls(kinds.kind_of(type(body)), subjects_of(body), body)
+
+    def format(self) -> bytes:
+        """The payload.
+
+        Raises:
+            SchemaError: the body does not match its kind's schema.
+            CanonicalError: a text in it has no canonical form.
+            InputError: it is longer than 45,000 bytes.
+        """
+        predicate = kinds.to_json(self.body)
+        check(self.kind, predicate)
+        payload = canonical.dumps(
+            {
+                "_type": _TYPE,
+                "predicate": predicate,
+                "predicateType": f"urn:rbl:{self.kind}:v1",
+                "subject": [{"digest": {"sha256": item.digest.hex}, "name": item.name} for item in self.subjects],
+            }
+        )
+        if len(payload) > PAYLOAD_LIMIT:
+            raise InputError(
+                f"a {self.kind} record of {len(payload)} bytes",
+                fix=f"at most {PAYLOAD_LIMIT}: put long lists into the store and cite their digest",
+            )
+        return payload
+
+    @classmethod
+    def parse(cls, payload: bytes, *, where: str = "") -> Self:
+        """Read a payload.
+
+        Raises:
+            RecordRejected: too long (`size`), not canonical (`canonical`), not a statement or another shape than its
+                schema's (`schema`), of an unknown kind (`kind`), or with other subjects than its body's (`subject`).
+        """
+        if len(payload) > PAYLOAD_LIMIT:
+            raise RecordRejected("size", f"a payload of {len(payload)} bytes, above {PAYLOAD_LIMIT}", where=where)
+        try:
+            value = canonical.loads(payload)
+        except CanonicalError as error:
+            raise RecordRejected("canonical", str(error), where=where) from error
+        kind, predicate, subjects = _fields(value, where)
+        if kind not in kinds.KINDS:
+            raise RecordRejected("kind", f"unknown kind of record: {kind!r}", where=where)
+        try:
+            check(kind, predicate)
+            body = kinds.from_json(kind, predicate)
+        except SchemaError as error:
+            raise RecordRejected("schema", str(error), where=where) from error
+        statement = cls.of(body)
+        if subjects != [{"digest": {"sha256": item.digest.hex}, "name": item.name} for item in statement.subjects]:
+            raise RecordRejected("subject", f"the subjects are not those of this {kind} body", where=where)
+        return statement
+
+
+def sign_statement(body: kinds.Body, signers: Sequence[Signer]) -> Envelope:
+    """The signed record that says this.
+
+    Raises:
+        SchemaError: the body does not match its kind's schema.
+        InputError: it is too long, or a text in it has no canonical form.
+    """
+    return sign(Statement.of(body).format(), signers)
+
+
+def subjects_of(body: kinds.Body) -> tuple[Subject, ...]:
+    """The objects that a body announces, in its own order; itself where it announces none.
+
+    Raises:
+        CanonicalError: it announces none, and has no canonical form.
+    """
+    found = tuple(Subject(name, digest) for name, digest in _announced(body) if digest is not None)
+    if found:
+        return found
+    return (Subject(kinds.kind_of(type(body)), Digest.of(canonical.dumps(kinds.to_json(body)))),)
+
+
+def _announced(body: kinds.Body) -> list[tuple[str, Digest | None]]:
+    found: list[tuple[str, Digest | None]] = []
+    match body:
+        case kinds.Source():
+            found = [("artifact", body.artifact)]
+        case kinds.Case():
+            names = ("package", "evidence", "starter", "contract", "plan")
+            found = [*((name, getattr(body, name)) for name in names), ("kit", body.sealed.kit)]
+        case kinds.Entry():
+            found = [("agent", body.agent.files), ("skills", body.skills)]
+        case kinds.Artifacts():
+            found = [(f"{item.class_}/{item.name}", item.digest) for item in body.items]
+        case kinds.Captures():
+            found = [*((shot.id, shot.tree) for shot in body.shots), ("sweep", body.sweep)]
+        case kinds.Evaluation():
+            found = [("detail", body.detail)]
+        case kinds.AttemptClosed():
+            found = [("events", body.events)]
+        case kinds.Release():
+            found = [("results", body.results), ("leaves", body.leaves)]
+    return found
+
+
+def _fields(value: Json, where: str) -> tuple[str, Json, Json]:
+    if not isinstance(value, dict) or set(value) != {"_type", "predicate", "predicateType", "subject"}:
+        raise RecordRejected("schema", "not an in-toto Statement with exactly its four fields", where=where)
+    if value["_type"] != _TYPE:
+        raise RecordRejected("schema", f"the statement's type is not {_TYPE}", where=where)
+    named = value["predicateType"]
+    match = _PREDICATE.fullmatch(named) if isinstance(named, str) else None
+    if match is None:
+        raise RecordRejected("kind", f"unknown type of predicate: {str(named)[:80]!r}", where=where)
+    return match[1], value["predicate"], value["subject"]

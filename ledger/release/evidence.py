@@ -1,0 +1,149 @@
+"""The objects that a release rests on, and whether their bytes are what their names say.
+
+    needed(cut, scope, release)   {Digest("2c26…"): Named("case pricing: evidence", tree=True), …}
+    check(store, named)           Checked(objects=412, bytes=…, findings=())
+
+Packages, evidence, plans and sealed kits of the cases; files of the agents; workspaces, builds, artifacts, captures,
+events and (encrypted) verdict details of the attempts; the result artifact and the list of leaves. Trees are followed
+to their files. Every object is read and hashed. Nothing is moved or repaired: an auditor's folder stays as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from ledger.records import kinds
+from ledger.release.cutoff import Attempt, Cut, Scope
+from ledger.release.finding import Finding
+from store.digest import Digest
+from store.errors import InputError
+from store.objects import ObjectStore
+from store.tree import Tree
+
+__all__ = ["Checked", "Named", "check", "needed"]
+
+_TREE: Final = "application/vnd.rbl.tree.v1+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What an object is to the release, and whether it is a tree."""
+
+    what: str
+    tree: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """How many objects and bytes were hashed, and what is wrong."""
+
+    objects: int
+    bytes: int
+    findings: tuple[Finding, ...]
+
+
+def needed(cut: Cut, scope: Scope, release: kinds.Release) -> dict[Digest, Named]:
+    """The objects that the release's own records name; what trees hold is not among them.
+
+    Args:
+        cut: the records below the cutoff.
+        scope: the schedule and what it names.
+        release: the release record's body.
+    """
+    found: dict[Digest, Named] = {}
+    for digest, name in _all(cut, scope, release):
+        if digest not in found or (name.tree and not found[digest].tree):
+            found[digest] = name
+    return found
+
+
+def check(store: ObjectStore, named: Mapping[Digest, Named], *, processes: int | None = None) -> Checked:
+    """Hash every object, following trees.
+
+    Args:
+        store: where the objects are.
+        named: what to start from.
+        processes: threads that hash; the number of processors when null. Changes no result.
+    """
+    findings: list[Finding] = []
+    sizes: dict[Digest, int] = {}
+    pending = dict(named)
+    with ThreadPoolExecutor(processes or os.cpu_count() or 1) as pool:
+        while pending:
+            batch = sorted(pending.items(), key=lambda item: item[0])
+            pending = {}
+            for (digest, name), (size, fault) in zip(
+                batch, pool.map(lambda item: _hash(store, item[0]), batch), strict=True
+            ):
+                sizes[digest] = size
+                if fault:
+                    consequence = "the release rests on evidence that is not here"
+                    findings.append(Finding("object", f"{digest} ({name.what})", fault, consequence))
+                elif name.tree:
+                    try:
+                        tree = Tree.parse(store.path(digest).read_bytes())
+                    except (InputError, OSError) as error:
+                        what = f"not a tree: {error}"
+                        findings.append(Finding("object", f"{digest} ({name.what})", what, "its files are unknown"))
+                        continue
+                    for entry in tree.entries:
+                        if entry.digest is not None and entry.digest not in sizes:
+                            pending[entry.digest] = Named(f"{name.what}: {entry.path}")
+    return Checked(len(sizes), sum(sizes.values()), tuple(sorted(findings)))
+
+
+def _hash(store: ObjectStore, digest: Digest) -> tuple[int, str]:
+    """Size of an object's bytes, and what is wrong with them."""
+    try:
+        with store.path(digest).open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+            size = file.tell()
+    except FileNotFoundError:
+        return 0, "the object is missing"
+    except OSError as error:
+        return 0, f"the object cannot be read: {error.strerror}"
+    return size, "" if found == digest.hex else f"its bytes hash to sha256:{found}"
+
+
+def _all(cut: Cut, scope: Scope, release: kinds.Release) -> Iterator[tuple[Digest, Named]]:
+    yield release.results, Named("result artifact")
+    yield release.leaves, Named("leaves")
+    for case in scope.cases.values():
+        body = case.body
+        who = f"case {body.id}"
+        yield body.package, Named(f"{who}: package", tree=True)
+        yield body.evidence, Named(f"{who}: evidence", tree=True)
+        yield body.starter, Named(f"{who}: starter", tree=True)
+        yield body.contract, Named(f"{who}: contract")
+        yield body.plan, Named(f"{who}: probe plan")
+        yield body.sealed.kit, Named(f"{who}: sealed kit")
+    for entry in scope.entries.values():
+        if entry.body.agent.files is not None:
+            yield entry.body.agent.files, Named(f"entry {entry.body.id}: agent", tree=True)
+    for attempt in scope.attempts(cut):
+        for digest, what, tree in _attempt(attempt):
+            yield digest, Named(f"{attempt.id}: {what}", tree=tree)
+
+
+def _attempt(attempt: Attempt) -> Iterable[tuple[Digest, str, bool]]:
+    for record in (*attempt.artifacts, *attempt.late):
+        if record.body.workspace is not None:
+            yield record.body.workspace, "workspace", True
+        if record.body.build is not None:
+            yield record.body.build, "build", True
+        for item in record.body.items:
+            yield item.digest, item.name, item.media_type == _TREE
+    if attempt.captures is not None:
+        yield attempt.captures.body.sweep, "sweep", False
+        for shot in attempt.captures.body.shots:
+            if shot.tree is not None:
+                yield shot.tree, f"capture {shot.id}", True
+    for evaluation in attempt.evaluations:
+        yield evaluation.body.detail, "verdict detail", False
+    if attempt.closed is not None and attempt.closed.body.events is not None:
+        yield attempt.closed.body.events, "events", False

@@ -1,0 +1,136 @@
+"""`rbl case`: freeze a real page into a case, verify it, publish it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rbl.cli.app import noun, settings
+from rbl.cli.output import AsJson, document, mark, millionths, progress, table
+
+app = noun("Freeze a page into a case, verify and publish it. Example: rbl case freeze site --id page")
+
+Case = Annotated[str, typer.Argument(help="Id of the case.")]
+BackendName = Annotated[str, typer.Option(help="docker, or native for diagnosis only.")]
+
+
+@app.command()
+def freeze(
+    ctx: typer.Context,
+    source: Annotated[Path, typer.Argument(help="Folder of the page: index.html, or a workspace that is built.")],
+    case: Annotated[str, typer.Option("--id", help="Id of the case.")],
+    title: Annotated[str | None, typer.Option(help="One line; the id if not given.")] = None,
+    version: Annotated[int, typer.Option(min=1, help="Above the frozen one's, to freeze again.")] = 1,
+    contract: Annotated[Path | None, typer.Option(help="contract.json; one page, two viewports otherwise.")] = None,
+    kit: Annotated[Path | None, typer.Option(help="kit.toml; regions and assertions are read off otherwise.")] = None,
+    brief: Annotated[Path | None, typer.Option(help="brief.md; written from the contract otherwise.")] = None,
+    starter: Annotated[Path | None, typer.Option(help="Folder that a Candidate begins from.")] = None,
+    lead: Annotated[str, typer.Option(help="Where the page was found.")] = "given by the author",
+    origin: Annotated[str, typer.Option(help="The authoritative place of the page.")] = "a local folder",
+    permission: Annotated[str, typer.Option(help="Licence or permission.")] = "not stated",
+    backend: BackendName = "docker",
+    as_json: AsJson = False,
+) -> None:
+    """Freeze a page: capture evidence, write brief, starter and contract, seal the kit.
+
+    Example: rbl case freeze site --id page --permission MIT
+    """
+    from cases.source import Investigation
+    from rbl.workspace import open_backend, open_folder
+    from runners import curation
+    from runners.judge import EvaluatorJudge, recipient
+
+    folder = open_folder(settings(ctx).directory)
+    frozen = curation.freeze(
+        folder,
+        open_backend(folder, backend),
+        EvaluatorJudge(folder),
+        source,
+        case,
+        recipient=recipient(folder),
+        title=title or case,
+        version=version,
+        declared=curation.Declared(
+            contract=contract,
+            kit=kit,
+            brief=brief,
+            starter=starter,
+            investigation=Investigation(lead=lead, origin=origin, permission=permission),
+        ),
+    )
+    if as_json:
+        document("case-freeze", **json.loads(frozen.format()) | {"folder": str(folder.cases / case)})
+    else:
+        print(f"case {case} {version} frozen in {folder.cases / case}\n  package {frozen.package}")
+        print(f"  kit sealed, commitment {frozen.commitment}\n  dimensions {', '.join(frozen.dimensions)}")
+        print(f"  next: rbl case verify {case}")
+
+
+@app.command()
+def verify(
+    ctx: typer.Context,
+    case: Case,
+    runs: Annotated[int, typer.Option(min=1, max=9, help="Of the oracle and of the noop, each.")] = 3,
+    backend: BackendName = "docker",
+    as_json: AsJson = False,
+) -> None:
+    """Run oracle and noop: exactly 1.000000 and 0.000000 each time, or the case is refused. Example: rbl case verify page"""
+    from rbl.workspace import open_backend, open_folder
+    from runners import curation
+    from runners.judge import EvaluatorJudge
+
+    options = settings(ctx)
+    folder = open_folder(options.directory)
+    progress(f"running oracle and noop {runs} times each", quiet=options.quiet)
+    checks = curation.verify_case(folder, open_backend(folder, backend), EvaluatorJudge(folder), case, runs=runs)
+    if as_json:
+        rows = [{"agent": check.agent, "run": check.run, "score": check.score} for check in checks]
+        document("case-verify", id=case, ok=True, checks=rows)
+    else:
+        for check in checks:
+            print(f"{mark(good=True)} {check.agent} {check.run}: {millionths(check.score)}")
+
+
+@app.command()
+def publish(ctx: typer.Context, case: Case, as_json: AsJson = False) -> None:
+    """Append the records of a frozen and verified case and its source. Example: rbl case publish page"""
+    from rbl.workspace import open_folder
+    from runners.publishing import publish_case
+
+    record = publish_case(open_folder(settings(ctx).directory), case)
+    if as_json:
+        document("case-publish", id=case, version=record.body.version, record=str(record.digest), index=record.index)
+    else:
+        print(f"case {case} {record.body.version}: record {record.index} {record.digest}")
+
+
+@app.command("list")
+def list_cases(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List published cases. Example: rbl case list"""
+    from ledger.reader import Ledger
+    from ledger.records import kinds
+    from rbl.workspace import open_folder
+
+    records = Ledger.open(open_folder(settings(ctx).directory)).of(kinds.Case)
+    if as_json:
+        rows = [
+            {"id": r.body.id, "version": r.body.version, "track": r.body.track, "record": str(r.digest)} for r in records
+        ]
+        document("case-list", cases=rows)
+    else:
+        rows = [(r.body.id, r.body.version, r.body.track, r.body.title, r.digest) for r in records]
+        table(("case", "version", "track", "title", "record"), rows)
+
+
+@app.command()
+def show(ctx: typer.Context, case: Case) -> None:
+    """Print a published case as JSON. Example: rbl case show page"""
+    from ledger.reader import Ledger
+    from ledger.records import kinds
+    from rbl.workspace import open_folder
+
+    record = Ledger.open(open_folder(settings(ctx).directory)).case(case)
+    print(json.dumps({"record": str(record.digest), "index": record.index, **kinds.to_json(record.body)}, indent=2))

@@ -1,0 +1,409 @@
+"""What a case needs a container for: drawing the source page, sealing what it is judged by, checking oracle and noop.
+
+    frozen = freeze(folder, backend, judge, Path("site"), "bindery", recipient=age, title="A bookbinder's page")
+    checks = verify_case(folder, backend, judge, "bindery", runs=3)      # oracle 1,000,000 and noop 0, or an error
+
+    cases/bindery/      case.toml brief.md contract.json evidence/ starter/ frozen.json, later checks.json
+    kits/bindery.age    the sealed kit, which the store holds too
+
+The reference and the starter go through the same rooms as any Candidate's work: built offline, drawn by the same
+driver. What an author declared must hold on the reference and fail on the starter, or nothing is frozen; what was
+proposed automatically and does not is left out. Records are written in `runners.publishing`.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from cases.age import seal
+from cases.contract import Contract
+from cases.kit import Kit, commitment
+from cases.package import CASE_FILE, CaseFile, LimitsTable, Package, check_id, put_package, save_package
+from cases.plan import Plan, derive
+from cases.reconstruct import freeze as page
+from cases.reconstruct.author import AuthorKit
+from cases.reconstruct.frozen import CHECKS_FILE, FROZEN_FILE, Checks, FrozenCase
+from cases.source import Investigation
+from cases.toml import read_toml
+from ledger.folder import Folder
+from ledger.records import kinds
+from runners.backend import Backend
+from runners.drawing import NO_TIME, NOWHERE, Room
+from runners.judge import Checkpoint, Judge, Judgement
+from store.directory import check_out, read_tree, save_tree
+from store.errors import CheckFailed, Conflict, InputError
+from store.objects import ObjectStore
+from store.tree import Tree, TreeEntry
+
+__all__ = ["Declared", "freeze", "freeze_authored", "load_frozen", "verify_case"]
+
+_UNSTATED: Final = Investigation(lead="given by the author", origin="a local folder", permission="not stated")
+_SHOWN: Final = 5
+"""Checkpoints that an error names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What an author gives beside the page; null where the default will do.
+
+    Attributes:
+        contract: `contract.json` in any layout; one page, two viewports, one state otherwise.
+        kit: `kit.toml`; regions and assertions are read off the page otherwise.
+        brief: `brief.md`; written from the contract otherwise.
+        starter: folder a Candidate begins from; an empty page otherwise, which a contract with a build step excludes.
+        investigation: provenance, for the `source` record.
+        notes: the author's own, kept in `case.toml`.
+    """
+
+    contract: Path | None = None
+    kit: Path | None = None
+    brief: Path | None = None
+    starter: Path | None = None
+    investigation: Investigation = _UNSTATED
+    notes: str = ""
+
+
+def freeze(
+    folder: Folder,
+    backend: Backend,
+    judge: Judge,
+    source: Path,
+    case_id: str,
+    *,
+    recipient: str,
+    title: str,
+    version: int = 1,
+    limits: kinds.Limits | None = None,
+    declared: Declared | None = None,
+) -> FrozenCase:
+    """Freeze a page into a case: evidence, starter, contract and sealed kit.
+
+    Args:
+        folder: the benchmark folder.
+        backend: where pages are built and drawn.
+        judge: who confirms what the kit says.
+        source: folder of the authoritative page: a workspace where the contract has a build step, else the site.
+        case_id: id of the case, and name of its folder.
+        recipient: age recipient of the evaluator (`age1…`).
+        title: one line.
+        version: above the frozen one's, where the case is frozen already.
+        limits: what an attempt may use.
+        declared: what else the author gives.
+
+    Raises:
+        InputError: no `index.html`, a declaration that does not hold, or other bad input.
+        CheckFailed: the reference cannot be drawn, or does not hold still.
+        Conflict: the case is frozen already at this version or a later one.
+    """
+    declared = declared or Declared()
+    _check_new(folder, check_id(case_id), version)
+    author = AuthorKit() if declared.kit is None else read_toml(declared.kit, AuthorKit)
+    contract = _contract(declared.contract)
+    store = folder.store
+    table = LimitsTable() if limits is None else LimitsTable.of(limits)
+    draft = CaseFile(case_id, version, "frozen-evidence/reconstruct", title, ("policy",), table)
+    room = Room(store, backend, contract, derive(contract), table.limits(), case_id)
+    source_tree = _source(store, source, contract)
+    starter_tree = _starter(store, declared.starter, contract, title)
+    text = page.brief(title, contract).encode() if declared.brief is None else _read(declared.brief, "the brief")
+    keep = partial(save_package, store, brief=text, contract=contract.format(), starter=starter_tree)
+    before = keep(evidence=Tree.of([]))
+    reference = room.draw("reference", save_tree(store, source_tree), before.package)
+    page.check_reference(list(reference.rendered.shots), reference.drawn)
+    starter = room.draw("starter", before.starter, before.package)
+    trees = keep(evidence=_files(store, page.evidence(reference.drawn)))
+
+    proposal = page.propose((case_id, version), contract, reference.drawn, starter.drawn, author)
+    shape = partial(
+        FrozenCase,
+        id=case_id,
+        version=version,
+        track=draft.track,
+        title=title,
+        package=trees.package,
+        evidence=trees.evidence,
+        starter=trees.starter,
+        contract=trees.contract,
+        plan=store.put_bytes(room.plan.format()),
+        source=source_tree.digest,
+        limits=room.limits,
+        environment=backend.environment(),
+    )
+    sealer = _Sealer(store, recipient, secrets.token_bytes(32), reference.drawn, starter.drawn)
+    frozen = sealer.seal(shape, proposal.kit, contract)
+    refused = _refused(
+        proposal,
+        judge(_draft(folder, frozen), room.captures(folder, reference), equal_weights(frozen)),
+        judge(_draft(folder, frozen), room.captures(folder, starter), equal_weights(frozen)),
+    )
+    if refused:
+        frozen = sealer.seal(shape, proposal.without(refused), contract)
+    case = _completed(draft, dimensions=frozen.dimensions, source=declared.investigation, notes=declared.notes)
+    _write(folder, case, frozen)
+    return frozen
+
+
+def freeze_authored(folder: Folder, backend: Backend, judge: Judge, root: Path, *, recipient: str) -> FrozenCase:
+    """Freeze what an author laid out in one folder: case.toml, source/ and, where given, the other files of `Declared`.
+
+    Args:
+        folder: the benchmark folder.
+        backend: where pages are built and drawn.
+        judge: who confirms what the kit says.
+        root: holds `case.toml` and `source/`; `contract.json`, `kit.toml`, `brief.md` and `starter/` may be there.
+        recipient: age recipient of the evaluator.
+
+    Raises:
+        RblError: as `freeze`.
+    """
+    case = read_toml(root / CASE_FILE, CaseFile)
+    given = {
+        name: path if path.exists() else None
+        for name, path in (
+            ("contract", root / "contract.json"),
+            ("kit", root / "kit.toml"),
+            ("brief", root / "brief.md"),
+            ("starter", root / "starter"),
+        )
+    }
+    return freeze(
+        folder,
+        backend,
+        judge,
+        root / "source",
+        case.id,
+        recipient=recipient,
+        title=case.title,
+        version=case.version,
+        limits=case.limits.limits(),
+        declared=Declared(**given, investigation=case.source or _UNSTATED, notes=case.notes),
+    )
+
+
+def verify_case(folder: Folder, backend: Backend, judge: Judge, case_id: str, runs: int = 3) -> list[kinds.Check]:
+    """Run the oracle and the noop on a frozen case: exactly everything and exactly nothing, every time.
+
+    Args:
+        folder: the benchmark folder.
+        backend: where attempts run.
+        judge: who opens the kit.
+        case_id: a frozen case.
+        runs: of each of the two.
+
+    Returns:
+        The checks, which also stand in the case's `checks.json`.
+
+    Raises:
+        InputError: there is no such case, or it was changed after it was frozen.
+        CheckFailed: a run has another score; the checkpoints that differ are named.
+    """
+    frozen, contract = load_frozen(folder, case_id)
+    store = folder.store
+    room = Room(store, backend, contract, Plan.parse(store.get(frozen.plan)), frozen.limits, case_id)
+    checks = []
+    for agent, files, expected in (("oracle", frozen.source, kinds.FULL), ("noop", None, 0)):
+        for run in range(1, runs + 1):
+            drawing = room.attempt(agent, files, frozen.package)
+            judgement = judge(_draft(folder, frozen), room.captures(folder, drawing), equal_weights(frozen))
+            _check_score(judgement, agent, run, expected)
+            checks.append(kinds.Check(agent=agent, run=run, score=judgement.verdict.total))
+    data = Checks(frozen.digest, tuple(checks)).format()
+    _replace_file(folder.cases / case_id / CHECKS_FILE, data)
+    return checks
+
+
+def load_frozen(folder: Folder, case_id: str) -> tuple[FrozenCase, Contract]:
+    """A frozen case and its contract, once its folder was found to be as it was frozen.
+
+    Raises:
+        InputError: there is no such case, it is not frozen, or it was changed since.
+    """
+    root = folder.cases / check_id(case_id)
+    loaded = Package.load(root)
+    path = root / FROZEN_FILE
+    try:
+        frozen = FrozenCase.parse(path.read_bytes())
+    except FileNotFoundError as error:
+        raise InputError("the case is not frozen", where=str(root), fix="run `rbl case freeze`") from error
+    now = put_package(folder.store, root)
+    for name in ("contract", "starter", "evidence", "package"):
+        if getattr(now, name) != getattr(frozen, name):
+            raise InputError(
+                f"the {name} was changed after the case was frozen", where=str(root), fix="freeze a new version of it"
+            )
+    if (loaded.case.version, loaded.case.dimensions) != (frozen.version, frozen.dimensions):
+        raise InputError("case.toml was changed after the case was frozen", where=str(root), fix="freeze it again")
+    return frozen, loaded.contract
+
+
+def equal_weights(frozen: FrozenCase) -> dict[str, int]:
+    """Weight one for every dimension but the gate: what exactly all and exactly nothing do not depend on."""
+    return {name: 1 for name in frozen.dimensions if name != "policy"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Sealer:
+    """Packs and seals the kits of one case, all with one salt."""
+
+    store: ObjectStore
+    recipient: str
+    salt: bytes
+    reference: page.Drawn
+    starter: page.Drawn
+
+    def seal(self, shape: Callable[..., FrozenCase], kit: Kit, contract: Contract) -> FrozenCase:
+        """The case with this kit, which is then in the store, sealed."""
+        data = kit.pack(self.salt, self.reference.shots, self.starter.shots, self.reference.sweep)
+        sealed = self.store.put_bytes(seal(data, self.recipient))
+        self.store.flush()
+        return shape(commitment=commitment(data), kit=sealed, dimensions=page.dimensions_of(kit, contract))
+
+
+def _draft(folder: Folder, frozen: FrozenCase) -> kinds.Case:
+    checks = [kinds.Check(agent=agent, run=1, score=score) for agent, score in (("oracle", kinds.FULL), ("noop", 0))]
+    return frozen.body(
+        ledger=folder.config.origin, after=NOWHERE, issued_at=NO_TIME, checks=checks, source=frozen.source
+    )
+
+
+def _refused(proposal: page.Proposal, reference: Judgement, starter: Judgement) -> frozenset[str]:
+    """What was proposed automatically and is not confirmed.
+
+    Raises:
+        InputError: something that the author declared is not.
+    """
+    broken: dict[str, str] = {}
+    for key, point in _judged(reference):
+        if point.score != kinds.FULL:
+            broken[key] = f"{point.name} does not hold on the reference, shot {point.shot} {point.note}".rstrip()
+    for key, point in _judged(starter):
+        if point.score != 0:
+            broken.setdefault(
+                key, f"{point.name} holds on the starter already, shot {point.shot} {point.note}".rstrip()
+            )
+    wrong = [what for key, what in sorted(broken.items()) if key not in proposal.automatic]
+    if wrong:
+        more = f" (and {len(wrong) - _SHOWN} more)" if len(wrong) > _SHOWN else ""
+        raise InputError("; ".join(wrong[:_SHOWN]) + more, where=f"kit of {proposal.kit.case}", fix="mend the kit")
+    return frozenset(broken)
+
+
+def _judged(judgement: Judgement) -> list[tuple[str, Checkpoint]]:
+    tables = {
+        "regional_visual": "regions",
+        "functional": "assertions",
+        "workflow": "assertions",
+        "preservation": "assertions",
+    }
+    return [
+        (f"{tables[point.dimension]}/{point.name}", point)
+        for point in judgement.checkpoints
+        if point.dimension in tables
+    ]
+
+
+def _check_score(judgement: Judgement, agent: str, run: int, expected: int) -> None:
+    if judgement.verdict.total == expected:
+        return
+    points = judgement.failed() if expected else judgement.scored()
+    named = ", ".join(f"{point.dimension}/{point.name} on {point.shot}: {point.score}" for point in points[:_SHOWN])
+    dimensions = ", ".join(f"{name} {tally.score}" for name, tally in judgement.verdict.dimensions.items())
+    raise CheckFailed(
+        f"the {agent} scored {judgement.verdict.total} and not {expected} in run {run}: {named or dimensions}",
+        where=f"gate {judgement.verdict.gate}, {dimensions}",
+        fix="leave out what does not hold still, or mend the kit, and freeze the case again",
+    )
+
+
+def _check_new(folder: Folder, case_id: str, version: int) -> None:
+    root = folder.cases / case_id
+    if not root.exists():
+        return
+    path = root / FROZEN_FILE
+    if not path.exists():
+        raise Conflict("the case's folder is there already", where=str(root), fix="move it away, or choose another id")
+    frozen = FrozenCase.parse(path.read_bytes())
+    if frozen.version >= version:
+        raise Conflict(
+            f"the case is frozen already, as version {frozen.version}",
+            where=str(root),
+            fix=f"freeze it as version {frozen.version + 1}",
+        )
+
+
+def _contract(path: Path | None) -> Contract:
+    if path is None:
+        return page.default_contract()
+    return page.read_contract(_read(path, "the contract"), str(path))
+
+
+def _read(path: Path, what: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {what}: {error.strerror}", where=str(path)) from error
+
+
+def _source(store: ObjectStore, source: Path, contract: Contract) -> Tree:
+    """The source's tree, without what its build makes and without version control."""
+    if not source.is_dir():
+        raise InputError("there is no such folder", where=str(source), fix="name the folder that holds index.html")
+    recipe = contract.build
+    if not recipe.argv:
+        place = source if recipe.output == "." else source / recipe.output
+        if not (place / "index.html").is_file():
+            raise InputError("no index.html in the source folder", where=str(place), fix="add index.html")
+    left_out = {".git", *([recipe.output] if recipe.argv and recipe.output != "." else [])}
+    tree = read_tree(store, source, exclude=lambda path: path in left_out or path.endswith("__pycache__"))
+    save_tree(store, tree)
+    return tree
+
+
+def _starter(store: ObjectStore, starter: Path | None, contract: Contract, title: str) -> Tree:
+    if starter is not None:
+        return read_tree(store, starter, exclude=lambda path: path == ".git" or path.endswith("__pycache__"))
+    if contract.build.argv:
+        raise InputError("a case with a build step needs a starter that builds", fix="give one with --starter")
+    return _files(store, page.starter_files(title)).under(contract.build.output)
+
+
+def _files(store: ObjectStore, files: Mapping[str, bytes]) -> Tree:
+    return Tree.of(TreeEntry.file(name, store.put_bytes(data), len(data)) for name, data in files.items())
+
+
+def _completed(
+    case: CaseFile, *, dimensions: tuple[kinds.Dimension, ...], source: Investigation, notes: str
+) -> CaseFile:
+    """A `case.toml` with what freezing found out."""
+    return CaseFile(case.id, case.version, case.track, case.title, dimensions, case.limits, source, notes)
+
+
+def _write(folder: Folder, case: CaseFile, frozen: FrozenCase) -> None:
+    """Write the case's folder beside its place, then move it there: it is whole or not there."""
+    stage = folder.cases / f".{case.id}.partial"
+    shutil.rmtree(stage, ignore_errors=True)
+    check_out(folder.store, frozen.package, stage)
+    (stage / CASE_FILE).write_text(case.format(), encoding="utf-8")
+    (stage / FROZEN_FILE).write_bytes(frozen.format())
+    _replace_file(folder.kits / f"{case.id}.age", folder.store.get(frozen.kit))
+    place = folder.cases / case.id
+    old = folder.cases / f".{case.id}.old"
+    shutil.rmtree(old, ignore_errors=True)
+    if place.exists():
+        place.rename(old)
+    stage.rename(place)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _replace_file(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_bytes(data)
+    temporary.replace(path)

@@ -1,0 +1,164 @@
+"""The score of one region of a page: found in the candidate, then scored as a page of its own.
+
+    region = RegionReference(shot, (0, 0, 1440, 64), [starter])
+    score, place = region.score(candidate, located=(0, 3, 1440, 64), page_gate=1.0)
+
+Where the sealed locator gives a rectangle in the candidate, that is the place. Otherwise the region is looked for on
+cells of 8 px within a bound, staying preferred, then to the pixel. The crop is scored with baselines of its own, paid
+for its distance, and multiplied by the gate of the whole page: a photo in its place inside a screenshot is no region. A
+search among equal cards finds the nearest one, not the one that is meant: such regions need locators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import correlate
+
+from sealed.motion import pay
+from sealed.pixels import Layers, Picture, Shot, TextLine, canvas, whole
+from sealed.visual import NOTHING, Reference, Score
+from store.errors import InputError
+
+__all__ = ["Place", "Rect", "RegionReference", "crop", "find"]
+
+Rect = tuple[int, int, int, int]
+"""x, y, width, height in whole px of the page."""
+
+CELL: Final = 8
+"""Side of a cell of the search, px."""
+BOUND_DOWN: Final = 1200
+BOUND_ACROSS: Final = 256
+"""How far a region is looked for, px."""
+NEAR: Final = 8
+"""Reach of the last step, px."""
+LEAST_CELLS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a region was found, and whether by its locator or by search."""
+
+    rect: Rect
+    located: bool
+
+
+class RegionReference:
+    """A region of a reference, ready to score candidates.
+
+    Args:
+        shot: the reference page.
+        rect: the region in it.
+        starters: pages of what the Candidate was given, each with what the region's locator gives in it.
+
+    Raises:
+        InputError: the region lies outside the page, or cannot be told from doing nothing.
+    """
+
+    def __init__(self, shot: Shot, rect: Rect, starters: Sequence[tuple[Shot, Rect | None]] = ()) -> None:
+        self._textless, self._rect = shot.textless, rect
+        part = crop(shot, rect)
+        if not part.full.size:
+            raise InputError("the region lies outside the reference", where=str(rect), fix="give another rectangle")
+        self._reference = Reference(part, [given for starter in starters for given in self._given(*starter)])
+
+    def score(self, shot: Shot, located: Rect | None, page_gate: float) -> tuple[Score, Place]:
+        """Score a candidate.
+
+        Args:
+            shot: the candidate page.
+            located: what the region's locator gives in it; None where it gives nothing.
+            page_gate: the gate of the whole page, 0 … 1.
+        """
+        place = self._place(shot, located)
+        part = crop(shot, place.rect)
+        if not part.full.size:
+            return NOTHING, place
+        away = np.hypot(place.rect[0] - self._rect[0], place.rect[1] - self._rect[1])
+        return self._reference.score(part).times(float(pay(away)) * page_gate), place
+
+    def _place(self, shot: Shot, located: Rect | None) -> Place:
+        if located is not None:
+            return Place(located, located=True)
+        return Place(find(self._textless, shot.textless, self._rect), located=False)
+
+    def _given(self, starter: Shot, located: Rect | None) -> Iterator[Shot]:
+        """What of a starter a Candidate could hand in for the region: its own place, and where it would be found."""
+        for rect in {self._rect, self._place(starter, located).rect}:
+            part = crop(starter, rect)
+            if part.full.size:
+                yield part
+
+
+def crop(shot: Shot, rect: Rect) -> Shot:
+    """The part of a page in a rectangle: a line belongs where its middle is, a raster wherever it reaches in."""
+    x, y, width, height = rect
+    rows, columns = slice(max(y, 0), max(y + height, 0)), slice(max(x, 0), max(x + width, 0))
+    lines = tuple(
+        TextLine(line.text, (left - x, top - y, across, down))
+        for line in shot.lines
+        for left, top, across, down in (line.box,)
+        if x <= left + across / 2 <= x + width and y <= top + down / 2 <= y + height
+    )
+    rasters = tuple(
+        (left - x, top - y, across, down)
+        for left, top, across, down in shot.rasters
+        if left < x + width and left + across > x and top < y + height and top + down > y
+    )
+    full, textless, bare = (picture[rows, columns] for picture in (shot.full, shot.textless, shot.bare))
+    return Shot(full, textless, bare, lines, rasters, shot.resist)
+
+
+def find(reference: Picture, candidate: Picture, rect: Rect) -> Rect:
+    """The place in the candidate that is most like a region of the reference, both without text."""
+    x, y, width, height = rect
+    tall, wide = (whole(max(reference.shape[axis], candidate.shape[axis])) for axis in (0, 1))
+    one, other = (Layers.of(canvas(picture, tall, wide)).luma for picture in (reference, candidate))
+    wanted = one[y : y + height, x : x + width].astype(np.int64)
+    if np.array_equal(wanted, other[y : y + height, x : x + width]):
+        return rect
+    down, right = _on_cells(_cells(one), _cells(other), rect)
+    least, best = None, (0, 0)
+    for dy in range(down - NEAR, down + NEAR + 1):
+        for dx in range(right - NEAR, right + NEAR + 1):
+            part = other[max(y + dy, 0) : max(y + dy + height, 0), max(x + dx, 0) : max(x + dx + width, 0)]
+            if part.shape == wanted.shape:
+                difference = wanted[::2, ::2] - part[::2, ::2]
+                cost = int((difference * difference).sum()) + abs(dy) + abs(dx)
+                if least is None or cost < least:
+                    least, best = cost, (dy, dx)
+    return x + best[1], y + best[0], width, height
+
+
+def _cells(luma: NDArray[np.int16]) -> NDArray[np.int64]:
+    height, width = luma.shape
+    sums = luma.astype(np.int64).reshape(height // CELL, CELL, width // CELL, CELL).sum((1, 3))
+    cells: NDArray[np.int64] = sums // (CELL * CELL)
+    return cells
+
+
+def _on_cells(reference: NDArray[np.int64], candidate: NDArray[np.int64], rect: Rect) -> tuple[int, int]:
+    """Displacement of the best place on the grid of cells, px down and right. The first of equals wins."""
+    x, y, width, height = (edge // CELL for edge in rect)
+    wanted = reference[y : y + max(LEAST_CELLS, height), x : x + max(LEAST_CELLS, width)]
+    tall, wide = wanted.shape
+    top, left = max(0, y - BOUND_DOWN // CELL), max(0, x - BOUND_ACROSS // CELL)
+    ground = candidate[top : y + BOUND_DOWN // CELL + tall, left : x + BOUND_ACROSS // CELL + wide]
+    # whole numbers below 2^53 and far from a half: rounding makes the transform exact
+    shared = np.rint(correlate(ground.astype(float), wanted.astype(float), mode="valid", method="fft")).astype(np.int64)
+    squares = _window_sums(ground * ground, tall, wide)
+    cost = (wanted * wanted).sum() - 2 * shared + squares
+    downs, rights = np.arange(cost.shape[0]) + top - y, np.arange(cost.shape[1]) + left - x
+    cost = cost + (np.abs(downs)[:, None] + np.abs(rights)) * wanted.size
+    row, column = divmod(int(cost.argmin()), cost.shape[1])
+    return int(downs[row]) * CELL, int(rights[column]) * CELL
+
+
+def _window_sums(values: NDArray[np.int64], tall: int, wide: int) -> NDArray[np.int64]:
+    total = np.pad(values, ((1, 0), (1, 0))).cumsum(0).cumsum(1)
+    sums: NDArray[np.int64] = total[tall:, wide:] - total[:-tall, wide:] - total[tall:, :-wide] + total[:-tall, :-wide]
+    return sums
