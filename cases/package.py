@@ -48,6 +48,7 @@ __all__ = [
     "check_id",
     "check_tree",
     "put_package",
+    "read_brief",
     "save_package",
 ]
 
@@ -235,7 +236,7 @@ class Package:
             folder = root / name
             if folder.is_symlink() or not folder.is_dir():
                 raise InputError(f"there is no folder {name}/", where=str(root), fix=f"add {name}/ to the package")
-        return cls(root, case, _contract(root / CONTRACT), _brief(root / BRIEF))
+        return cls(root, case, _contract(root / CONTRACT), read_brief(root / BRIEF))
 
 
 def put_package(store: ObjectStore, root: Path) -> PackageTrees:
@@ -308,7 +309,12 @@ def _contract(path: Path) -> Contract:
         raise InputError(error.what, where=str(path), fix=error.fix) from error
 
 
-def _brief(path: Path) -> str:
+def read_brief(path: Path) -> str:
+    """The text of a `brief.md`.
+
+    Raises:
+        InputError: it is missing, empty, not UTF-8 or larger than 1 MiB.
+    """
     try:
         if path.stat().st_size > _LONGEST_BRIEF:
             raise InputError(f"{BRIEF} is larger than 1 MiB", where=str(path), fix="move pictures into evidence/")

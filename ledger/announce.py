@@ -59,4 +59,4 @@ def append(folder: Folder, envelope: Envelope) -> Record:
         RecordRejected: a rule of admission is broken.
     """
     with Sequencer.open(folder) as sequencer:
-        return sequencer.append([envelope])[0]
+        return sequencer.append_records([envelope])[0]

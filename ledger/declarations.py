@@ -1,4 +1,4 @@
-"""What a release manager freezes before the first attempt: split, protocol, entries, schedule; and withdrawals after it.
+"""What is frozen before the first attempt (split, protocol, entries, schedule), and withdrawals after it.
 
 Each function resolves the names it is given to records, announces one record and returns it. Freezing a name that is
 there with the same content returns the record there is; with other content it is a conflict: nothing is redefined.
@@ -239,9 +239,7 @@ def withdraw_attempt(
     )
 
 
-def _once(
-    folder: Folder, ledger: Ledger, role: kinds.Role, make: Callable[[Stamp], kinds.B]
-) -> Record[kinds.B]:
+def _once(folder: Folder, ledger: Ledger, role: kinds.Role, make: Callable[[Stamp], kinds.B]) -> Record[kinds.B]:
     body = make(Stamp.now(folder))
     for record in ledger.of(type(body)):
         if _name(record.body) == _name(body):

@@ -262,7 +262,7 @@ class Folder:
         """The private keys this user holds for this ledger; outside the folder."""
         from ledger.records.keys import KeyRing  # noqa: PLC0415 (cryptography is slow to import)
 
-        return KeyRing(config_home() / "keys" / self.slug)
+        return KeyRing(config_home() / "keys" / self.slug, self.config.signers)
 
     @property
     def state(self) -> Path:

@@ -6,21 +6,18 @@
         sequencer.append(many, integrate=False)    # on the disk; in the checkpoint when the block ends
         sequencer.drain()                          # what others dropped into spool/
 
-A record is admitted by every rule (`ledger.records.gate`), then *journaled* (written with the size and root it leads to,
-and fsynced; it will be integrated whatever happens), then *integrated*: bundles and tiles create-exclusive, equal or
-fail; new trust roots; the checkpoint signed, replaced atomically, its folder fsynced; the head remembered outside the
-folder. Nothing is signed before it is durable. Opening replays the journal to the same bytes, and refuses a log that is
-older than the head remembered here (`rollback`) or another (`fork`). The same payload is appended once: the second time
-gives the first index. What records mean is not known here, and reading them is `ledger.reader`'s.
+A record is admitted by every rule (`ledger.records.gate`), then *journaled* (written with the size and root it leads
+to, and fsynced; it will be integrated whatever happens), then *integrated*: bundles and tiles create-exclusive, equal
+or fail; new trust roots; the checkpoint signed, replaced atomically, its folder fsynced; the head remembered outside
+the folder. Nothing is signed before it is durable. Opening replays the journal to the same bytes, and refuses a log
+that is older than the head remembered here (`rollback`) or another (`fork`). The same payload is appended once: the
+second time gives the first index. What records mean is not known here, and reading them is `ledger.reader`'s.
 """
 
 from __future__ import annotations
 
-import os
-import secrets
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -28,19 +25,19 @@ from typing import Final, Self
 from ledger.folder import Folder
 from ledger.log.authority import has_log, log_keys, open_log, pinned_root
 from ledger.log.checkpoint import Checkpoint, sign_checkpoint
-from ledger.log.journal import Batch, Journal
+from ledger.log.journal import Journal
 from ledger.log.lock import Lock
 from ledger.log.log import LogReader, read_folder
 from ledger.log.pin import Pin
+from ledger.log.spool import clear, read_spooled, reject, spool, spooled
 from ledger.log.tiles import ENTRY_LIMIT
 from ledger.log.tip import Tip
 from ledger.log.writer import LogWriter, write_once
-from ledger.records.envelope import Envelope
+from ledger.records.envelope import PAYLOAD_TYPE, Envelope
 from ledger.records.keys import Signer
-from ledger.records.kinds import Body, Head, Role, TrustRoot
+from ledger.records.kinds import B, Head, Role, TrustRoot
 from ledger.records.record import Record
 from ledger.records.statement import sign_statement
-from store import disk
 from store.digest import Digest
 from store.errors import Conflict, InputError, LogInvalid, RecordRejected, Unavailable
 
@@ -54,7 +51,7 @@ BATCH: Final = 256
 
 _JOURNAL_LIMIT: Final = 4 << 20
 _LATER: Final = frozenset({"chain", "not-opened", "unknown-reference", "verdict", "retry", "after"})
-_SUFFIX: Final = ".dsse"
+_MOST_TIPS: Final = 8  # logs whose state one process keeps between two openings
 
 _tips: dict[tuple[Path, str, Digest], Tip] = {}
 _tips_lock = threading.Lock()
@@ -75,11 +72,20 @@ class Sequencer:
         self._pin = Pin(folder.state)
         self._broken = False
         self._signer: Signer | None = None
-        if not (fresh or has_log(folder)) and self._pin.head is None and self._pin.trust_root is None:
-            raise InputError("no log yet", where=str(folder.log), fix="begin one: rbl init DIR")
+        self._reader: LogReader | None = None
         self._journal = Journal(folder.journal / "batches")
         try:
-            self._recover(fresh=fresh)
+            if has_log(folder) or self._pin.head is not None:
+                self._reader = open_log(folder)
+            self._check_journal()
+            begun = self._reader is not None or bool(self._journal.batches)
+            _check_begun(folder, begun=begun or fresh)
+            self._key = (folder.root, folder.config.origin, pinned_root(folder) if begun else Digest.of(b""))
+            with _tips_lock:
+                tip = _tips.pop(self._key, None)
+            self._tip = self._rebuilt(tip)
+            self._writer = LogWriter(folder.log, self._reader)
+            self.integrate()
         except BaseException:
             self._journal.close()
             raise
@@ -211,8 +217,7 @@ class Sequencer:
             HarnessError: the disk refused.
         """
         place = self.folder.spool if directory is None else directory
-        with disk.faults("cannot read the spool", place):
-            waiting = sorted(path for path in place.glob(f"*{_SUFFIX}") if not path.name.startswith("."))
+        waiting = spooled(place)
         taken: dict[Path, int] = {}
         while waiting:
             refused: dict[Path, RecordRejected] = {}
@@ -222,12 +227,10 @@ class Sequencer:
             again = [path for path, error in refused.items() if error.rule in _LATER and len(taken) > before]
             for path, error in refused.items():
                 if path not in again:
-                    _reject(path, error)
+                    reject(path, error)
             waiting = again
         self.integrate()
-        with disk.faults("cannot clear the spool", place):
-            for path in taken:
-                path.unlink(missing_ok=True)
+        clear(taken)
         return list(taken.values())
 
     def close(self) -> None:
@@ -236,11 +239,11 @@ class Sequencer:
             if not self._broken:
                 self.integrate()
         finally:
-            with _tips_lock:
-                if self._broken:
-                    _tips.pop(self._key, None)
-                else:
+            if not self._broken and self._reader is not None:
+                with _tips_lock:
                     _tips[self._key] = self._tip
+                    while len(_tips) > _MOST_TIPS:
+                        del _tips[next(iter(_tips))]
             self._journal.close()
             self._lock.release()
 
@@ -254,8 +257,9 @@ class Sequencer:
         leaf = envelope.format()
         if len(leaf) > ENTRY_LIMIT:
             raise RecordRejected("envelope", f"{len(leaf)} bytes; a leaf has at most {ENTRY_LIMIT}")
-        # what readers could not parse must never become a leaf
-        return self._tip.admit(Envelope.parse(leaf)), leaf
+        if envelope.payload_type != PAYLOAD_TYPE or len(envelope.signatures) != 1:
+            Envelope.parse(leaf)  # what readers could not parse must never become a leaf
+        return self._tip.admit(envelope), leaf
 
     def _write(self, first: int, leaves: Sequence[bytes]) -> None:
         if leaves:
@@ -263,21 +267,21 @@ class Sequencer:
             self._journal.append(first, leaves, self._tip.head)
             self._broken = False
 
-    def _drain_batch(
-        self, paths: Sequence[Path], taken: dict[Path, int], refused: dict[Path, RecordRejected]
-    ) -> None:
+    def _drain_batch(self, paths: Sequence[Path], taken: dict[Path, int], refused: dict[Path, RecordRejected]) -> None:
         self._check_usable()
         self._check_signer()
         first, leaves = self._tip.size, []
+        self._broken = True
         for path in paths:
             try:
-                record, leaf = self._admit(Envelope.parse(_read_spooled(path), where=path.name))
+                record, leaf = self._admit(Envelope.parse(read_spooled(path), where=path.name))
             except RecordRejected as error:
                 refused[path] = error
             else:
                 taken[path] = record.index
                 leaves += [] if leaf is None else [leaf]
         self._write(first, leaves)
+        self._broken = False
 
     def _write_trust_roots(self) -> None:
         for body, leaf in self._tip.trust_roots:
@@ -305,25 +309,6 @@ class Sequencer:
 
     # ------------------------------------------------------------------------------------------------ opening
 
-    def _recover(self, *, fresh: bool) -> None:
-        folder = self.folder
-        self._reader: LogReader | None = None
-        if has_log(folder) or self._pin.head is not None:
-            self._reader = open_log(folder)
-        self._check_journal()
-        if self._reader is None and not self._journal.batches:
-            if not fresh:
-                raise InputError("no log yet", where=str(folder.log), fix="begin one: rbl init DIR")
-            self._key = (folder.root, folder.config.origin, Digest.of(b""))
-            self._writer = LogWriter(folder.log, None)
-            return
-        self._key = (folder.root, folder.config.origin, pinned_root(folder))
-        with _tips_lock:
-            tip = _tips.pop(self._key, None)
-        self._tip = self._rebuilt(tip)
-        self._writer = LogWriter(folder.log, self._reader)
-        self.integrate()
-
     def _rebuilt(self, tip: Tip | None = None) -> Tip:
         """The tip at the end of the journal, from what is remembered as far as that goes."""
         found = tip
@@ -334,7 +319,7 @@ class Sequencer:
             found.follow(self._reader)
         for batch in self._journal.batches:
             if batch.first >= found.size:
-                _replay(found, batch)
+                found.replay(batch)
         return found
 
     def _check_journal(self) -> None:
@@ -364,6 +349,11 @@ class Sequencer:
         return record
 
 
+def _check_begun(folder: Folder, *, begun: bool) -> None:
+    if not begun:
+        raise InputError("no log yet", where=str(folder.log), fix="begin one: rbl init DIR")
+
+
 def begin(folder: Folder, root_body: TrustRoot, signers: Sequence[Signer]) -> Record[TrustRoot]:
     """Begin the log with its first trust root, whose digest is pinned on this machine.
 
@@ -380,3 +370,22 @@ def begin(folder: Folder, root_body: TrustRoot, signers: Sequence[Signer]) -> Re
     envelope = sign_statement(root_body, signers)
     with Sequencer._open(folder, wait=WAIT, fresh=True) as sequencer:  # noqa: SLF001 (the same module)
         return sequencer._begin(envelope)  # noqa: SLF001
+
+
+def submit(folder: Folder, body: B, signers: Role | Sequence[Signer]) -> Record[B]:
+    """Sign a body, append it, and return its record, which stands in a signed checkpoint.
+
+    Args:
+        folder: the benchmark folder.
+        body: what is said.
+        signers: a role, whose key this user holds; or the keys themselves.
+
+    Raises:
+        RecordRejected: a rule of admission is broken.
+        SchemaError: the body does not match its schema.
+        Unavailable: a key is not at hand.
+    """
+    held = [folder.keys.signer(signers)] if isinstance(signers, str) else signers
+    envelope = sign_statement(body, held)
+    with Sequencer.open(folder) as sequencer:
+        return sequencer.append_records([envelope])[0]

@@ -1,8 +1,8 @@
 """The demonstration: the whole loop on the bundled case, each step by the same function that its own verb calls.
 
-Three entries run once: `oracle` (the page itself), `noop` (the starter handed back) and `sketch` (a scripted solution that drops
-a section and gets a colour wrong). With the native backend everything runs on the host, for diagnosis: attempts are
-recorded as such, and no release is cut.
+Three entries run once: `oracle` (the page itself), `noop` (the starter handed back) and `sketch` (a scripted solution
+that drops a section and gets a colour wrong). With the native backend everything runs on the host, for diagnosis:
+attempts are recorded as such, and no release is cut.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ledger.release.freeze import freeze
 from ledger.release.verify import verify
 from rbl.runs import PlannedRun, plan_run, run_all
 from rbl.workspace import create, open_backend
-from runners.backend import Backend
 from runners import curation
+from runners.backend import Backend
 from runners.evaluator_process import evaluator_digest
 from runners.judge import EvaluatorJudge, recipient
 from runners.publishing import publish_case

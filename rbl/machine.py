@@ -102,7 +102,9 @@ def _program(name: str, fix: str) -> Check:
     if found is None:
         return Check(name, ok=False, detail="not found", fix=fix)
     done = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
-    return Check(name, ok=done.returncode == 0, detail=done.stdout.strip().splitlines()[0] if done.stdout else found, fix=fix)
+    return Check(
+        name, ok=done.returncode == 0, detail=done.stdout.strip().splitlines()[0] if done.stdout else found, fix=fix
+    )
 
 
 def _disk() -> Check:

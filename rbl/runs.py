@@ -104,7 +104,11 @@ def row(records: AttemptRecords) -> dict[str, Any]:
         "try": opened.try_,
         "purpose": opened.purpose,
         "backend": opened.backend,
-        "outcome": "withdrawn" if records.standing_withdrawal is not None else None if closed is None else closed.outcome,
+        "outcome": "withdrawn"
+        if records.standing_withdrawal is not None
+        else None
+        if closed is None
+        else closed.outcome,
         "reason": None if closed is None else closed.reason,
         "score": records.evaluation.body.verdict.total if scored and records.evaluation is not None else None,
         "seconds": None if closed is None else round(closed.milliseconds / 1000, 1),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import secrets
 import subprocess
+import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, get_args
@@ -54,7 +55,9 @@ def create(directory: Path, origin: str | None) -> Folder:
     folder = Folder.create(directory, origin or f"{name or 'bench'}-{secrets.token_hex(4)}.local")
     ring = folder.keys
     if ring.list():
-        raise Conflict(f"there are keys for {folder.config.origin} already", where=str(ring.directory), fix="use --origin")
+        raise Conflict(
+            f"there are keys for {folder.config.origin} already", where=str(ring.directory), fix="use --origin"
+        )
     granted: tuple[kinds.Role, ...] = get_args(kinds.Role)
     held = [role for role in granted if role not in {"witness", "rater"}]
     signers = {role: ring.create(role) for role in held}
@@ -135,17 +138,13 @@ def probe_render() -> tuple[Digest, Digest]:
     Returns:
         Digest of its capture the first time on this machine with this environment, and now.
     """
-    import tempfile
-
-    import msgspec
-
     from runners.control import draw_control
     from runners.sandbox import Sandbox
 
     with tempfile.TemporaryDirectory(prefix="rbl-probe-") as name:
         backend = Sandbox.open(ObjectStore.create(Path(name) / "objects"), "probe")
         now = draw_control(backend.store, backend)
-        environment = Digest.of(msgspec.json.encode(backend.environment(), enc_hook=str))
+        environment = Digest.of(repr(backend.environment()).encode())
     place = config_home() / "probes" / environment.hex
     place.parent.mkdir(parents=True, exist_ok=True)
     if not place.exists():

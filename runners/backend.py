@@ -27,7 +27,7 @@ Observe = Callable[[str, dict[str, Any]], None]
 """Called with the name of an event and its fields, as it happens."""
 
 
-class BackendFailure(HarnessError):
+class BackendFailure(HarnessError):  # noqa: N818 - named for what happened, like its base
     """A fault on the harness's side. `reason` is a reason code of the outcome harness-failure."""
 
     def __init__(self, reason: str, what: str, *, where: str = "", fix: str = "") -> None:

@@ -10,12 +10,15 @@ from typing import Final
 
 from cases.contract import Contract
 from cases.plan import derive
+from ledger.records import kinds
 from runners.backend import Backend, Job
+from store.digest import Digest
 from store.directory import save_tree
+from store.errors import HarnessError
 from store.objects import ObjectStore
 from store.tree import Tree, TreeEntry
 
-__all__ = ["control_fails"]
+__all__ = ["control_fails", "draw_control"]
 
 _PAGE: Final = b"<!doctype html><html lang=en><title>control</title><h1>control</h1>"
 _CONTRACT: Final = (
@@ -28,7 +31,26 @@ _CONTRACT: Final = (
 
 def control_fails(store: ObjectStore, backend: Backend, job: Job) -> bool:
     """Draw the control page; true when that fails as well."""
-    page = store.put_bytes(_PAGE)
-    tree = Tree.of([TreeEntry(path="index.html", mode="100644", digest=page, size=len(_PAGE), target=None)])
-    rendered = backend.render(save_tree(store, tree), derive(Contract.parse(_CONTRACT)), job)
-    return rendered.failed is not None or any(shot.error is not None for shot in rendered.shots)
+    return _draw(store, backend, job) is None
+
+
+def draw_control(store: ObjectStore, backend: Backend) -> Digest:
+    """Digest of the control page's capture: the same wherever the environment is the same.
+
+    Raises:
+        HarnessError: it could not be drawn.
+    """
+    nobody = kinds.Agent(adapter="noop", version="1", argv=[], files=None)
+    limits = kinds.Limits(seconds=60, memory=2 << 30, cpus=2000, pids=512, workspace=64 << 20)
+    capture = _draw(store, backend, Job("probe", Digest.of(b""), nobody, None, limits))
+    if capture is None:
+        raise HarnessError("the control page could not be drawn", fix="run `rbl image build`")
+    return capture
+
+
+def _draw(store: ObjectStore, backend: Backend, job: Job) -> Digest | None:
+    page = TreeEntry.file("index.html", store.put_bytes(_PAGE), len(_PAGE))
+    rendered = backend.render(save_tree(store, Tree.of([page])), derive(Contract.parse(_CONTRACT)), job)
+    if rendered.failed is not None or rendered.shots[0].error is not None:
+        return None
+    return rendered.shots[0].tree

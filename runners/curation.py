@@ -13,23 +13,24 @@ proposed automatically and does not is left out. Records are written in `runners
 
 from __future__ import annotations
 
-import os
 import secrets
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from cases.age import seal
 from cases.contract import Contract
 from cases.kit import Kit, commitment
-from cases.package import CASE_FILE, CaseFile, LimitsTable, Package, check_id, put_package, save_package
+from cases.package import CASE_FILE, CaseFile, LimitsTable, check_id, read_brief, save_package
 from cases.plan import Plan, derive
 from cases.reconstruct import freeze as page
 from cases.reconstruct.author import AuthorKit
-from cases.reconstruct.frozen import CHECKS_FILE, FROZEN_FILE, Checks, FrozenCase
+from cases.reconstruct.folder import check_new, load_frozen, write_checks, write_frozen
+from cases.reconstruct.frozen import Checks, FrozenCase
 from cases.source import Investigation
 from cases.toml import read_toml
 from ledger.folder import Folder
@@ -37,12 +38,12 @@ from ledger.records import kinds
 from runners.backend import Backend
 from runners.drawing import NO_TIME, NOWHERE, Room
 from runners.judge import Checkpoint, Judge, Judgement
-from store.directory import check_out, read_tree, save_tree
-from store.errors import CheckFailed, Conflict, InputError
+from store.directory import read_tree, save_tree
+from store.errors import CheckFailed, InputError
 from store.objects import ObjectStore
 from store.tree import Tree, TreeEntry
 
-__all__ = ["Declared", "freeze", "freeze_authored", "load_frozen", "verify_case"]
+__all__ = ["Declared", "freeze", "freeze_authored", "verify_case"]
 
 _UNSTATED: Final = Investigation(lead="given by the author", origin="a local folder", permission="not stated")
 _SHOWN: Final = 5
@@ -103,17 +104,16 @@ def freeze(
         Conflict: the case is frozen already at this version or a later one.
     """
     declared = declared or Declared()
-    _check_new(folder, check_id(case_id), version)
+    check_new(folder, check_id(case_id), version)
     author = AuthorKit() if declared.kit is None else read_toml(declared.kit, AuthorKit)
     contract = _contract(declared.contract)
     store = folder.store
-    table = LimitsTable() if limits is None else LimitsTable.of(limits)
-    draft = CaseFile(case_id, version, "frozen-evidence/reconstruct", title, ("policy",), table)
-    room = Room(store, backend, contract, derive(contract), table.limits(), case_id)
+    draft = _draft_file(case_id, version, title, limits, declared)
+    room = Room(store, backend, contract, derive(contract), draft.limits.limits(), case_id)
     source_tree = _source(store, source, contract)
     starter_tree = _starter(store, declared.starter, contract, title)
-    text = page.brief(title, contract).encode() if declared.brief is None else _read(declared.brief, "the brief")
-    keep = partial(save_package, store, brief=text, contract=contract.format(), starter=starter_tree)
+    text = page.brief(title, contract) if declared.brief is None else read_brief(declared.brief)
+    keep = partial(save_package, store, brief=text.encode(), contract=contract.format(), starter=starter_tree)
     before = keep(evidence=Tree.of([]))
     reference = room.draw("reference", save_tree(store, source_tree), before.package)
     page.check_reference(list(reference.rendered.shots), reference.drawn)
@@ -145,8 +145,7 @@ def freeze(
     )
     if refused:
         frozen = sealer.seal(shape, proposal.without(refused), contract)
-    case = _completed(draft, dimensions=frozen.dimensions, source=declared.investigation, notes=declared.notes)
-    _write(folder, case, frozen)
+    write_frozen(folder, msgspec.structs.replace(draft, dimensions=frozen.dimensions), frozen)
     return frozen
 
 
@@ -214,33 +213,8 @@ def verify_case(folder: Folder, backend: Backend, judge: Judge, case_id: str, ru
             judgement = judge(_draft(folder, frozen), room.captures(folder, drawing), equal_weights(frozen))
             _check_score(judgement, agent, run, expected)
             checks.append(kinds.Check(agent=agent, run=run, score=judgement.verdict.total))
-    data = Checks(frozen.digest, tuple(checks)).format()
-    _replace_file(folder.cases / case_id / CHECKS_FILE, data)
+    write_checks(folder, Checks(frozen.digest, tuple(checks)), case_id)
     return checks
-
-
-def load_frozen(folder: Folder, case_id: str) -> tuple[FrozenCase, Contract]:
-    """A frozen case and its contract, once its folder was found to be as it was frozen.
-
-    Raises:
-        InputError: there is no such case, it is not frozen, or it was changed since.
-    """
-    root = folder.cases / check_id(case_id)
-    loaded = Package.load(root)
-    path = root / FROZEN_FILE
-    try:
-        frozen = FrozenCase.parse(path.read_bytes())
-    except FileNotFoundError as error:
-        raise InputError("the case is not frozen", where=str(root), fix="run `rbl case freeze`") from error
-    now = put_package(folder.store, root)
-    for name in ("contract", "starter", "evidence", "package"):
-        if getattr(now, name) != getattr(frozen, name):
-            raise InputError(
-                f"the {name} was changed after the case was frozen", where=str(root), fix="freeze a new version of it"
-            )
-    if (loaded.case.version, loaded.case.dimensions) != (frozen.version, frozen.dimensions):
-        raise InputError("case.toml was changed after the case was frozen", where=str(root), fix="freeze it again")
-    return frozen, loaded.contract
 
 
 def equal_weights(frozen: FrozenCase) -> dict[str, int]:
@@ -322,33 +296,23 @@ def _check_score(judgement: Judgement, agent: str, run: int, expected: int) -> N
     )
 
 
-def _check_new(folder: Folder, case_id: str, version: int) -> None:
-    root = folder.cases / case_id
-    if not root.exists():
-        return
-    path = root / FROZEN_FILE
-    if not path.exists():
-        raise Conflict("the case's folder is there already", where=str(root), fix="move it away, or choose another id")
-    frozen = FrozenCase.parse(path.read_bytes())
-    if frozen.version >= version:
-        raise Conflict(
-            f"the case is frozen already, as version {frozen.version}",
-            where=str(root),
-            fix=f"freeze it as version {frozen.version + 1}",
-        )
-
-
 def _contract(path: Path | None) -> Contract:
     if path is None:
         return page.default_contract()
-    return page.read_contract(_read(path, "the contract"), str(path))
-
-
-def _read(path: Path, what: str) -> bytes:
     try:
-        return path.read_bytes()
+        return page.read_contract(path.read_bytes(), str(path))
     except OSError as error:
-        raise InputError(f"cannot read {what}: {error.strerror}", where=str(path)) from error
+        raise InputError(f"cannot read the contract: {error.strerror}", where=str(path)) from error
+
+
+def _draft_file(case_id: str, version: int, title: str, limits: kinds.Limits | None, declared: Declared) -> CaseFile:
+    """The case's `case.toml`, its dimensions still to be found."""
+    try:
+        table = LimitsTable() if limits is None else LimitsTable.of(limits)
+        track: kinds.Track = "frozen-evidence/reconstruct"
+        return CaseFile(case_id, version, track, title, ("policy",), table, declared.investigation, declared.notes)
+    except ValueError as error:
+        raise InputError(str(error), where=case_id) from error
 
 
 def _source(store: ObjectStore, source: Path, contract: Contract) -> Tree:
@@ -360,50 +324,25 @@ def _source(store: ObjectStore, source: Path, contract: Contract) -> Tree:
         place = source if recipe.output == "." else source / recipe.output
         if not (place / "index.html").is_file():
             raise InputError("no index.html in the source folder", where=str(place), fix="add index.html")
-    left_out = {".git", *([recipe.output] if recipe.argv and recipe.output != "." else [])}
-    tree = read_tree(store, source, exclude=lambda path: path in left_out or path.endswith("__pycache__"))
+    tree = read_tree(store, source, exclude=_left_out(contract))
     save_tree(store, tree)
     return tree
 
 
 def _starter(store: ObjectStore, starter: Path | None, contract: Contract, title: str) -> Tree:
     if starter is not None:
-        return read_tree(store, starter, exclude=lambda path: path == ".git" or path.endswith("__pycache__"))
+        return read_tree(store, starter, exclude=_left_out(contract))
     if contract.build.argv:
         raise InputError("a case with a build step needs a starter that builds", fix="give one with --starter")
     return _files(store, page.starter_files(title)).under(contract.build.output)
 
 
+def _left_out(contract: Contract) -> Callable[[str], bool]:
+    """Whether a path is what a build made, or a tool's own, and no part of a workspace."""
+    recipe = contract.build
+    made = {".git", recipe.output} if recipe.argv else {".git"}
+    return lambda path: path in made or path.rpartition("/")[2] == "__pycache__"
+
+
 def _files(store: ObjectStore, files: Mapping[str, bytes]) -> Tree:
     return Tree.of(TreeEntry.file(name, store.put_bytes(data), len(data)) for name, data in files.items())
-
-
-def _completed(
-    case: CaseFile, *, dimensions: tuple[kinds.Dimension, ...], source: Investigation, notes: str
-) -> CaseFile:
-    """A `case.toml` with what freezing found out."""
-    return CaseFile(case.id, case.version, case.track, case.title, dimensions, case.limits, source, notes)
-
-
-def _write(folder: Folder, case: CaseFile, frozen: FrozenCase) -> None:
-    """Write the case's folder beside its place, then move it there: it is whole or not there."""
-    stage = folder.cases / f".{case.id}.partial"
-    shutil.rmtree(stage, ignore_errors=True)
-    check_out(folder.store, frozen.package, stage)
-    (stage / CASE_FILE).write_text(case.format(), encoding="utf-8")
-    (stage / FROZEN_FILE).write_bytes(frozen.format())
-    _replace_file(folder.kits / f"{case.id}.age", folder.store.get(frozen.kit))
-    place = folder.cases / case.id
-    old = folder.cases / f".{case.id}.old"
-    shutil.rmtree(old, ignore_errors=True)
-    if place.exists():
-        place.rename(old)
-    stage.rename(place)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _replace_file(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_bytes(data)
-    temporary.replace(path)

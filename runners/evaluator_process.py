@@ -4,9 +4,9 @@
     python -P -m sealed verdict  < request.json      # → the pure part only, nothing written
     python -P -m sealed digest                       # → the evaluator's digest
 
-This module never sees a selector, a threshold or a weight: it hands over digests, paths and two record leaves, and takes
-an envelope that the evaluator signed with its own key. The evaluator never runs Candidate code; the runner never reads
-the kit.
+This module never sees a selector, a threshold or a weight: it hands over digests, paths and two record leaves, and
+takes an envelope that the evaluator signed with its own key. The evaluator never runs Candidate code; the runner never
+reads the kit.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ point and makes no second record. Runner's records of one attempt form a chain (
 
 from __future__ import annotations
 
-
 from ledger.announce import Stamp, announce, append
 from ledger.folder import Folder
 from ledger.reader import AttemptRecords, Ledger
@@ -18,7 +17,7 @@ from runners.events import last_step
 from store.digest import Digest
 from store.errors import HarnessError
 
-__all__ = ["close", "default_weights", "grade", "log_archive", "weights_of"]
+__all__ = ["close", "grade", "log_archive", "weights_of"]
 
 
 def log_archive(folder: Folder, opened: Record[kinds.AttemptOpened], manifest: Manifest) -> None:
@@ -131,17 +130,12 @@ def close(
     )
 
 
-def defaultweights_of(case: kinds.Case) -> dict[str, int]:
-    """Equal weights over a case's dimensions: for attempts outside any schedule, which count nowhere."""
-    return {dimension: 1 for dimension in case.dimensions if dimension != "policy"}
-
-
 def weights_of(ledger: Ledger, opened: Record[kinds.AttemptOpened]) -> dict[str, int]:
-    """The public dimension weights that an attempt is graded with."""
+    """The public dimension weights of an attempt: its protocol's, equal ones outside any schedule."""
     if opened.body.schedule is None:
         case = ledger.get(opened.body.case.record)
         assert isinstance(case.body, kinds.Case)
-        return defaultweights_of(case.body)
+        return {dimension: 1 for dimension in case.body.dimensions if dimension != "policy"}
     schedule = ledger.get(opened.body.schedule)
     assert isinstance(schedule.body, kinds.Schedule)
     protocol = ledger.get(schedule.body.protocol)

@@ -144,5 +144,7 @@ def _ask(request: bytes) -> bytes:
         raise HarnessError(f"the evaluator did not finish: {error}") from error
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip()[-2000:]
-        raise _ERRORS.get(done.returncode, HarnessError)(f"the evaluator cannot judge: {said}")
+        defect = "Traceback" in said  # an interpreter that dies ends with 1, as a check does that found something
+        wanted = HarnessError if defect else _ERRORS.get(done.returncode, HarnessError)
+        raise wanted(f"the evaluator cannot judge: {said}")
     return done.stdout

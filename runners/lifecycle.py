@@ -1,6 +1,7 @@
 """One attempt, from its reservation in the log to its closing.
 
-    reserved → prepared → started → agent-exited → harvested → built → rendered → archived → logged → evaluated → closed → cleaned
+    reserved → prepared → started → agent-exited → harvested → built → rendered
+             → archived → logged → evaluated → closed → cleaned
 
 `reserved` means that the `attempt-opened` record stands in a signed checkpoint: nothing starts before. Captures are in
 the log before the evaluator is asked, so nobody can see a score and then lose the run. Any fault has a place in this
@@ -22,7 +23,7 @@ from typing import Any, Final
 
 from cases.contract import Contract
 from cases.plan import Plan
-from ledger.announce import Stamp, announce
+from ledger.announce import announce
 from ledger.folder import Folder
 from ledger.reader import Ledger
 from ledger.records import kinds
@@ -35,9 +36,9 @@ from runners.grading import close, grade, log_archive
 from runners.outcome import decide
 from store.digest import Digest
 from store.directory import load_tree
-from store.errors import InputError
+from store.errors import HarnessError, InputError
 
-__all__ = ["STEPS", "Slot", "attempt_id", "run_attempt"]
+__all__ = ["STEPS", "Slot", "attempt_id", "close_failed", "finish_attempt", "run_attempt"]
 
 STEPS: Final = (
     "reserved",
@@ -143,8 +144,7 @@ def run_attempt(folder: Folder, backend: Backend, slot: Slot, watch: Watch = lam
             done("archived")
             finish_attempt(folder, opened, archive, log, done)
         except (BackendFailure, OSError) as failure:
-            reason, detail = _fault(failure)
-            close(folder, opened, "harness-failure", reason, detail=detail, archive=archive)
+            close_failed(folder, opened, archive, failure)
             done("closed")
     backend.reap(frozenset({attempt}))
     watch(attempt, "cleaned")
@@ -184,6 +184,24 @@ def finish_attempt(
         evaluation=evaluation.digest if outcome == "scored" and evaluation is not None else None,
     )
     done("closed")
+
+
+def close_failed(
+    folder: Folder, opened: Record[kinds.AttemptOpened], archive: Archive, failure: BackendFailure | OSError
+) -> None:
+    """Close an attempt as a harness failure, on harness-side evidence.
+
+    Raises:
+        HarnessError: its captures are in the log, so that only the evaluator's own word can end it; it stays open.
+    """
+    if Ledger.open(folder).attempt(opened.body.chain.attempt).captures is not None:
+        raise HarnessError(
+            f"the captures are logged and there is no verdict: {failure}",
+            where=opened.body.chain.attempt,
+            fix="mend that, then `rbl attempt recover` has it judged",
+        ) from failure
+    reason, detail = _fault(failure)
+    close(folder, opened, "harness-failure", reason, detail=detail, archive=archive)
 
 
 def _make(

@@ -10,19 +10,16 @@ nothing new; other content under the same version is a conflict. Nothing is draw
 from __future__ import annotations
 
 from cases.package import Package
-from cases.reconstruct.frozen import CHECKS_FILE, Checks, FrozenCase
+from cases.reconstruct.folder import checks_of, load_frozen
 from ledger.announce import Stamp, announce
 from ledger.folder import Folder
 from ledger.reader import Ledger
 from ledger.records import kinds
 from ledger.records.record import Record
-from runners.curation import load_frozen
 from store.digest import Digest
-from store.errors import CheckFailed, Conflict, InputError
+from store.errors import Conflict, InputError
 
-__all__ = ["case_body", "checks_of", "publish_case", "source_body"]
-
-_CHECKED = {"oracle": kinds.FULL, "noop": 0}
+__all__ = ["case_body", "publish_case", "source_body"]
 
 
 def publish_case(folder: Folder, case_id: str) -> Record[kinds.Case]:
@@ -124,26 +121,6 @@ def case_body(
         source=source,
         supersedes=supersedes,
     )
-
-
-def checks_of(folder: Folder, frozen: FrozenCase) -> tuple[kinds.Check, ...]:
-    """The checks of exactly this frozen case.
-
-    Raises:
-        CheckFailed: there are none, or they do not show that all is everything and nothing is nothing.
-    """
-    path = folder.cases / frozen.id / CHECKS_FILE
-    fix = f"run `rbl case verify {frozen.id}`"
-    try:
-        found = Checks.parse(path.read_bytes())
-    except FileNotFoundError as error:
-        raise CheckFailed("the case was not verified", where=str(path), fix=fix) from error
-    if found.frozen != frozen.digest:
-        raise CheckFailed("the case was verified before it was frozen again", where=str(path), fix=fix)
-    wrong = [check for check in found.checks if check.score != _CHECKED.get(check.agent)]
-    if wrong or {check.agent for check in found.checks} != _CHECKED.keys():
-        raise CheckFailed("the checks do not hold", where=str(path), fix=fix)
-    return found.checks
 
 
 def _content(body: kinds.Body) -> dict[str, object]:

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from ledger.folder import Folder
 from ledger.reader import Ledger
-from ledger.records import kinds
 from runners import events
 from runners.archive import Archive
 from runners.backend import Backend, BackendFailure
 from runners.grading import close
-from runners.lifecycle import finish_attempt
+from runners.lifecycle import close_failed, finish_attempt
 
 __all__ = ["Recovered", "recover"]
 
@@ -61,9 +60,7 @@ def recover(folder: Folder, backend: Backend) -> tuple[list[Recovered], list[str
                         folder, records.opened, archive, log, lambda name: log.write(events.STEP, {"name": name})
                     )
                 except BackendFailure as failure:
-                    close(
-                        folder, records.opened, "harness-failure", failure.reason, detail=str(failure), archive=archive
-                    )
+                    close_failed(folder, records.opened, archive, failure)
         else:
             detail = f"the harness died after the step {step}"
             close(folder, records.opened, "harness-failure", "lost", detail=detail, archive=archive)

@@ -20,7 +20,9 @@ from typing import Self
 from cases.contract import BuildRecipe
 from cases.plan import Plan
 from ledger.records import kinds
+from runners import build as build_room
 from runners import conditions, harvest, workspace
+from runners import render as render_room
 from runners.agents.base import SANDBOX, Launch
 from runners.agents.registry import adapter
 from runners.backend import Built, Job, Observe, Produced, Rendered
@@ -69,9 +71,7 @@ class Sandbox:
 
     def environment(self) -> kinds.RenderEnvironment:
         """What draws pages here."""
-        from runners.render import environment
-
-        return environment(self.image)
+        return render_room.environment(self.image)
 
     def produce(self, job: Job, observe: Observe) -> Produced:
         """Run the agent on the starter and take its workspace.
@@ -110,15 +110,11 @@ class Sandbox:
 
     def build(self, workspace: Digest, recipe: BuildRecipe, job: Job) -> Built:
         """Build a harvested workspace in a fresh container."""
-        from runners.build import build
-
-        return build(self.engine, self.store, self.image, self.folder, workspace, recipe, job)
+        return build_room.build(self.engine, self.store, self.image, self.folder, workspace, recipe, job)
 
     def render(self, build: Digest, plan: Plan, job: Job) -> Rendered:
         """Serve a build to Chromium in a fresh container and capture every shot of the plan."""
-        from runners import render as room
-
-        return room.render(self.engine, self.store, self.image, self.folder, build, plan, job)
+        return render_room.render(self.engine, self.store, self.image, self.folder, build, plan, job)
 
     def reap(self, attempts: frozenset[str] | None = None) -> list[str]:
         """Remove what dead harnesses left behind (all, or of these attempts); returns what was removed."""

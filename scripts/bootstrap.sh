@@ -69,8 +69,8 @@ fi
 [ -x .venv/bin/python ] || "$python" -m venv .venv
 stamp=.venv/.bootstrapped
 if [ ! -x .venv/bin/rbl ] || ! cmp --silent pyproject.toml "$stamp"; then
-    .venv/bin/python -m pip install --quiet --upgrade 'pip>=25.1' # --group came with it
-    .venv/bin/python -m pip install --quiet --editable . --group dev
+    .venv/bin/python -m pip install -qq --upgrade 'pip>=25.1' # --group came with it
+    .venv/bin/python -m pip install -qq --editable . --group dev
     cp pyproject.toml "$stamp"
 fi
 echo "ready: $(docker version --format 'Docker {{.Server.Version}}'), $(.venv/bin/python --version)"

@@ -26,7 +26,7 @@ from sealed.verdict import Decision
 from store import canonical
 from store.canonical import Json
 from store.digest import Digest
-from store.errors import CheckFailed, HarnessError, InputError, RblError, RuleBroken
+from store.errors import CheckFailed, HarnessError, InputError, RblError, RuleBroken, Unavailable
 
 _LONGEST_DETAIL: Final = 2000
 
@@ -40,13 +40,17 @@ def evaluate(request: Request) -> Json:
     separation = separate(request.places)
     signer = Signer.load(request.places.key)
     body: kinds.Body
+    outcome = "failed"
     try:
-        body = _evaluation(request, judge(request), separation)
-        outcome = "evaluated"
+        decision = judge(request)
     except RblError as error:
-        body, outcome = _failed(request, _reason(error), str(error)), "failed"
+        sys.stderr.write(f"{error}\n")
+        body = _failed(request, *_public(error))
     except Exception as error:  # noqa: BLE001 - a defect must end as a signed failure, never as a lost or guessed score
-        body, outcome = _failed(request, "internal", f"{type(error).__name__}: {error}"), "failed"
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        body = _failed(request, "evaluator", f"an internal failure ({type(error).__name__})")
+    else:
+        body, outcome = _evaluation(request, decision, separation), "evaluated"
     envelope = sign_statement(body, [signer])
     _write(_outbox(request) / f"{envelope.digest.hex}.dsse", envelope.format())
     return {"record": str(envelope.digest), "outcome": outcome}
@@ -132,17 +136,17 @@ def _failed(request: Request, reason: str, detail: str) -> kinds.EvaluationFaile
     )
 
 
-def _reason(error: RblError) -> str:
-    """The code of a failure: which of the evaluator's materials was at fault."""
+def _public(error: RblError) -> tuple[str, str]:
+    """The code of a failure, and what may be said of it in public: the text of an error may name sealed material."""
     match error:
-        case RuleBroken():
-            return error.rule if error.rule in {"commitment", "inputs"} else "inputs"
+        case RuleBroken(rule="commitment") | Unavailable():
+            return "kit", error.what
+        case RuleBroken() | HarnessError():
+            return "case", str(error)
         case CheckFailed():
-            return "objects"
-        case HarnessError():
-            return "unstable"
+            return "captures", str(error)
         case _:
-            return "kit"
+            return "case", "the captures cannot be judged by this kit and these weights"
 
 
 def _verdict(decision: Decision) -> Json:

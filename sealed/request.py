@@ -32,7 +32,7 @@ from sealed.verdict import Decision, decide
 from store import canonical
 from store.canonical import Json
 from store.digest import Digest
-from store.errors import InputError, ObjectCorrupt, ObjectMissing, RuleBroken, Unavailable
+from store.errors import CheckFailed, InputError, ObjectCorrupt, ObjectMissing, RuleBroken, Unavailable
 from store.objects import ObjectStore
 from store.tree import Tree
 
@@ -122,7 +122,7 @@ def judge(request: Request) -> Decision:
 
     Raises:
         RuleBroken: the records do not belong together (`inputs`), or the kit is not the committed one (`commitment`).
-        ObjectMissing, ObjectCorrupt: an object that a record names.
+        CheckFailed: an object of the captures is missing or damaged.
         Unavailable, InputError: the kit cannot be opened, or cannot be judged with.
         HarnessError: neither a page nor its reference stood still.
     """
@@ -177,7 +177,10 @@ def _open(request: Request, objects: _Objects) -> OpenedKit:
         raise Unavailable(
             "the evaluator's identity cannot be read", where=str(request.places.identity), fix="create it"
         ) from error
-    data = unseal(objects.read(sealed.kit), identity)
+    try:
+        data = unseal(objects.read(sealed.kit), identity)
+    except CheckFailed as error:
+        raise Unavailable("the sealed kit is missing or damaged", where=str(sealed.kit), fix=error.fix) from error
     if commitment(data) != sealed.commitment:
         raise RuleBroken(
             "commitment",

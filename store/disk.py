@@ -69,6 +69,23 @@ def write(descriptor: int, data: bytes | memoryview) -> None:
         view = view[os.write(descriptor, view) :]
 
 
+def write_new(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Write a new file, durable under its name on return; its folder is made where it is missing.
+
+    Raises:
+        FileExistsError: the name is taken.
+        OSError: the disk refused.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = create(path, mode)
+    try:
+        write(descriptor, data)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    sync_directory(path.parent)
+
+
 def sync_file(path: Path | str) -> None:
     """Fsync an existing regular file. Raises `OSError`, which the caller must not answer with a second try."""
     _sync(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)

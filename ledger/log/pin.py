@@ -11,7 +11,7 @@ Both are written atomically. What they mean for a log is decided by its readers 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ledger.log.writer import replace_file
 from ledger.records.kinds import Head
@@ -20,6 +20,8 @@ from store.digest import Digest
 from store.errors import Conflict, InputError, LogInvalid
 
 __all__ = ["Pin"]
+
+_TEMPORARY: Final = ".tmp"
 
 
 class Pin:
@@ -83,6 +85,10 @@ class Pin:
         Raises:
             HarnessError: the disk refused.
         """
+        temporary = self.directory / _TEMPORARY
+        with disk.faults("cannot remember", temporary):
+            for left in temporary.glob("*"):  # by a crash: whoever remembers a head holds the log's lock
+                left.unlink()
         self._write("head", canonical.dumps({"size": head.size, "root": str(head.root)}))
 
     def _read(self, name: str) -> bytes | None:
@@ -94,12 +100,12 @@ class Pin:
                 return None
 
     def _write(self, name: str, data: bytes) -> None:
+        temporary = self.directory / _TEMPORARY
         with disk.faults("cannot remember", self.directory):
-            fresh = not self.directory.is_dir()
-            self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if fresh:
+            if not temporary.is_dir():
+                temporary.mkdir(parents=True, exist_ok=True, mode=0o700)
                 disk.sync_directory(self.directory.parent)
-        replace_file(self.directory / name, data, self.directory)
+        replace_file(self.directory / name, data, temporary)
 
 
 def _parse_head(data: bytes) -> Head:

@@ -11,6 +11,7 @@ admitted what was then not written is thrown away by its owner and made anew. It
 from __future__ import annotations
 
 from ledger.log import merkle
+from ledger.log.journal import Batch
 from ledger.log.log import LogReader
 from ledger.records.envelope import Envelope
 from ledger.records.gate import Gate
@@ -39,6 +40,7 @@ class Tip:
         self._reader: LogReader | None = None
         self._pending: list[bytes] = []
         self._roots: dict[int, Digest] = {}
+        self._records: list[Record] = []
         self.trust_roots: list[tuple[TrustRoot, bytes]] = []
 
     @property
@@ -55,6 +57,14 @@ class Tip:
         """Where the same payload stands already, or None."""
         return self._gate.known(envelope.payload_digest)
 
+    def record(self, index: int) -> Record:
+        """A record that was folded."""
+        return self._records[index]
+
+    def precedes(self, reader: LogReader) -> bool:
+        """Whether a verified log continues this tip."""
+        return self.size <= reader.size and reader.root_at(self.size) == self.head.root
+
     def admit(self, envelope: Envelope) -> Record:
         """Fold one record more.
 
@@ -69,6 +79,7 @@ class Tip:
             self.trust_roots.append((record.body, leaf))
         self._pending.append(merkle.leaf_hash(leaf))
         self._frontier.append(self._pending[-1])
+        self._records.append(record)
         return record
 
     def follow(self, reader: LogReader) -> None:
@@ -77,7 +88,7 @@ class Tip:
         Raises:
             LogInvalid: the log does not continue this tip (`fork`), or holds a record that breaks a rule (`admission`).
         """
-        if reader.size < self.size or reader.root_at(self.size) != self.head.root:
+        if not self.precedes(reader):
             raise LogInvalid("fork", f"the log does not continue the {self.size} records that were read before")
         start = self.size
         self._reader = reader
@@ -87,6 +98,21 @@ class Tip:
             except RecordRejected as error:
                 raise LogInvalid("admission", str(error), where=f"record {self.size}") from error
         self._pending.clear()
+
+    def replay(self, batch: Batch) -> None:
+        """Fold a batch of the journal, which comes next.
+
+        Raises:
+            LogInvalid: it leads to another root than it says, or holds a record that breaks a rule (`journal`).
+        """
+        where = f"batch of record {batch.first}"
+        for leaf in batch.entries:
+            try:
+                self.admit(Envelope.parse(leaf))
+            except RecordRejected as error:
+                raise LogInvalid("journal", str(error), where=where) from error
+        if self.head != batch.head:
+            raise LogInvalid("journal", "the batch leads to another root than it says", where=where)
 
     def integrated(self, reader: LogReader) -> None:
         """Say that everything so far stands in a signed checkpoint, which `reader` is at."""

@@ -25,7 +25,7 @@ from ledger.log.tiles import HEIGHT, WIDTH, Tile, TilePath, format_bundle, tiles
 from store import disk
 from store.errors import LogInvalid
 
-__all__ = ["CHECKPOINT", "LogWriter", "replace_file"]
+__all__ = ["CHECKPOINT", "LogWriter", "replace_file", "write_once"]
 
 CHECKPOINT: Final = "checkpoint"
 _MODE: Final = 0o644
@@ -131,15 +131,36 @@ class LogWriter:
             folders.add(parent)
             parent = parent.parent
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _write_beside(self._temporary, data)
-        try:
-            os.link(temporary, target, follow_symlinks=False)
-        except FileExistsError as error:
-            if target.is_symlink() or target.read_bytes() != data:
-                fix = "the log was written by somebody else: restore it, and keep this one as evidence"
-                raise LogInvalid("fork", "a tile is there with other bytes", where=str(target), fix=fix) from error
-        finally:
-            temporary.unlink()
+        _link_once(target, data, self._temporary)
+
+
+def write_once(target: Path, data: bytes, temporary: Path) -> None:
+    """Create a file durably, or find it there with the same bytes.
+
+    Args:
+        target: what is made.
+        data: its bytes.
+        temporary: a folder on the same file system.
+
+    Raises:
+        LogInvalid: a file of another content has the name (`fork`).
+        HarnessError: the disk refused.
+    """
+    with disk.faults("cannot write a file", target):
+        _link_once(target, data, temporary)
+        disk.sync_directory(target.parent)
+
+
+def _link_once(target: Path, data: bytes, folder: Path) -> None:
+    temporary = _write_beside(folder, data)
+    try:
+        os.link(temporary, target, follow_symlinks=False)
+    except FileExistsError as error:
+        if target.is_symlink() or target.read_bytes() != data:
+            fix = "the log was written by somebody else: restore it, and keep this one as evidence"
+            raise LogInvalid("fork", "a file is there with other bytes", where=str(target), fix=fix) from error
+    finally:
+        temporary.unlink()
 
 
 def replace_file(target: Path, data: bytes, temporary: Path) -> None:

@@ -1,6 +1,6 @@
 """A record: a body that was admitted, with its place in the log and the keys that stand behind it.
 
-    Record(index=12, digest=sha256:ab…, payload_digest=sha256:cd…, body=Split(…), kind="split", keyids=("d6f6…",))
+    Record(index=12, digest=sha256:ab…, payload_digest=sha256:cd…, body=Split(…), kind="split", …)
 
 Made by `ledger.records.gate` alone, after every rule of admission held. `digest` is the SHA-256 of the leaf: the name
 by which other records cite it; it is not the leaf hash of the Merkle tree, which has a prefix byte.
@@ -37,6 +37,7 @@ class Record(Generic[B_co]):
         body: what it says.
         kind: the kind of the body.
         keyids: of the keys whose signatures were counted, hexadecimal SHA-256 of each.
+        role: under which it was admitted.
     """
 
     index: int
@@ -45,3 +46,4 @@ class Record(Generic[B_co]):
     body: B_co
     kind: str
     keyids: tuple[str, ...]
+    role: str = ""

@@ -1,173 +1,253 @@
 """Who may say what, at which index of the log: a fold over the `trust-root` records.
 
-    state = TrustState()
-    state.install(root_1, envelope, 0)                  # self-signed, pinned elsewhere by its digest
-    state.check(envelope, "case", 41)                   # → ("curator", ("3f…",)), or RecordRejected
+    trust = TrustState()
+    trust.install(root_1, envelope, 0)           # self-signed; that its leaf is the pinned one is the caller's
+    trust.check(envelope, "case", 41)            # Signed("curator", ("3f9a…",)), or RecordRejected
 
-Loading rules, after TUF (specification 1.0.33, section 5.3):
+The rules, after TUF (specification 1.0.33, section 5.3; its chaining, not its file format):
 
-1. Root 1 is signed by its own `root` role. Root n+1 is signed by the thresholds of root n **and** of root n+1, its version is
-   exactly n+1, and it takes effect right after its own index.
-2. A key id is a hint. A signature counts when a key that the role holds verifies it, whatever id stands beside it.
-3. A threshold counts unique key *material*: one key under two ids counts once, and a root that lists it twice is refused.
-4. A key distrusted from index i counts at no index from i on. What it signed before stays valid.
+1. Root 1 is signed by its own root role. Root n+1 is signed by the thresholds of root n **and** of root n+1, has
+   exactly the next version, and takes effect right after its own index.
+2. A key id is a hint: where the hinted key does not verify, every other known key is tried.
+3. A threshold counts key *material*, each once; a second signature by one key is refused, whatever id stands beside it
+   (theupdateframework/go-tuf#733, python-tuf#1091). Every signature must count: none is passed over.
+4. A key distrusted from index i counts at no index from i on, and never becomes trusted again.
+5. Keys of the log and of witnesses sign nothing else.
 
-Validity is in log indices, never in wall time. Which records exist and whether they fit together is `gate`'s.
+Validity is in log indices, never in wall time. Which records exist and whether they fit together is the gate's.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Self
 
-from ledger.records import kinds
+from ledger.records import keys, kinds
 from ledger.records.envelope import Envelope
-from ledger.records.keys import PUBLIC_BYTES, keyid_of, verify
 from store.errors import RecordRejected
 
-__all__ = ["Signed", "TrustState"]
+__all__ = ["SEVERAL_SIGNATURES", "Signed", "TrustState"]
 
-MANY_SIGNERS = frozenset({"trust-root", "release", "withdrawal"})
+SEVERAL_SIGNATURES: Final = frozenset({"trust-root", "release", "withdrawal"})
 """Kinds whose role may demand a threshold; every other record bears exactly one signature."""
+
+_APART: Final = ("log", "witness")
 
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """Under which role a record was accepted, and the ids of the keys that count."""
+    """Under which role a record was accepted, and the ids of the keys that were counted."""
 
     role: str
     keyids: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """One trust root, checked and ready for use.
+
+    Attributes:
+        body: as recorded.
+        public: key id → 32 raw bytes.
+        limits: key id → index from which it is distrusted.
+    """
+
+    body: kinds.TrustRoot
+    public: Mapping[str, bytes]
+    limits: Mapping[str, int]
+
+    @classmethod
+    def of(cls, body: kinds.TrustRoot) -> Self:
+        public = _public(body)
+        _check_roles(body, public)
+        limits = {key.keyid: key.distrusted_from for key in body.keys if key.distrusted_from is not None}
+        return cls(body, MappingProxyType(public), limits)
+
+    def distrusts(self, keyid: str, index: int) -> bool:
+        limit = self.limits.get(keyid)
+        return limit is not None and index >= limit
+
+    def count(self, role: str, signers: Sequence[str], index: int) -> tuple[str, ...]:
+        """The signers that hold the role and are trusted; at least its threshold of them.
+
+        Raises:
+            RecordRejected: `role`, `distrusted` or `threshold`.
+        """
+        grant = self.body.roles[role]
+        holders = [keyid for keyid in signers if keyid in grant.keys]
+        if not holders:
+            raise RecordRejected("role", f"signed by {', '.join(signers)}, none of which holds the role {role}")
+        counted = tuple(keyid for keyid in holders if not self.distrusts(keyid, index))
+        if not counted:
+            limit = self.limits[holders[0]]
+            raise RecordRejected("distrusted", f"the key {holders[0]} is distrusted from record {limit} on")
+        if len(counted) < grant.threshold:
+            raise RecordRejected("threshold", f"{len(counted)} of the {grant.threshold} signatures of the role {role}")
+        return counted
+
+
 class TrustState:
-    """The trust root in force, and those before it."""
+    """The trust root in force."""
 
     def __init__(self) -> None:
-        self.root: kinds.TrustRoot | None = None
-        self._public: dict[str, bytes] = {}
-        self._distrusted: dict[str, int] = {}
+        self._rules: _Rules | None = None
 
-    def install(self, body: kinds.TrustRoot, envelope: Envelope, index: int) -> Signed:
-        """Take a trust root into force, after checking it against the one before.
-
-        Raises:
-            RecordRejected: rules `trust-root`, `duplicate-key`, `unknown-key`, `signature`, `threshold`, `distrusted`.
-        """
-        signed, public, distrusted = self.examine(body, envelope, index)
-        self.root, self._public, self._distrusted = body, public, distrusted
-        return signed
-
-    def examine(
-        self, body: kinds.TrustRoot, envelope: Envelope, index: int
-    ) -> tuple[Signed, dict[str, bytes], dict[str, int]]:
-        """What `install` checks, changing nothing."""
-        public = _keys(body)
-        distrusted = {key.keyid: key.distrusted_from for key in body.keys if key.distrusted_from is not None}
-        _check_roles(body, public)
-        version = 1 if self.root is None else self.root.version + 1
-        if body.version != version:
-            raise RecordRejected("trust-root", f"version {body.version} where {version} follows")
-        if self.root is not None:
-            for key in self.root.keys:
-                was, now = key.distrusted_from, distrusted.get(key.keyid)
-                if was is not None and key.keyid in public and (now is None or now > was):
-                    raise RecordRejected("trust-root", f"the distrust of key {key.keyid} is taken back")
-            _count(self.root.roles["root"], self._public, self._distrusted, envelope, index)
-        # A key that this very root distrusts from now on does not count towards it either.
-        keyids = _count(body.roles["root"], public, distrusted, envelope, index)
-        return Signed("root", keyids), public, distrusted
-
-    def check(self, envelope: Envelope, kind: str, index: int) -> Signed:
-        """Check that a record's signatures suffice for its kind at its index.
-
-        Raises:
-            RecordRejected: rules `no-trust-root`, `role`, `signature`, `threshold`, `distrusted`, `one-signature`.
-        """
-        if self.root is None:
-            raise RecordRejected("no-trust-root", "a record before the first trust root", where=f"record {index}")
-        if len(envelope.signatures) != 1 and kind not in MANY_SIGNERS:
-            raise RecordRejected("one-signature", f"a {kind} bears exactly one signature", where=f"record {index}")
-        failures: list[RecordRejected] = []
-        for role, grant in sorted(self.root.roles.items()):
-            if kind not in grant.kinds:
-                continue
-            try:
-                return Signed(role, _count(grant, self._public, self._distrusted, envelope, index))
-            except RecordRejected as error:
-                failures.append(error)
-        if not failures:
-            raise RecordRejected("role", f"no role may sign a {kind}", where=f"record {index}")
-        raise self._explain(failures[-1], envelope, kind, index)
+    @property
+    def root(self) -> kinds.TrustRoot | None:
+        """The trust root in force; None before the first."""
+        return None if self._rules is None else self._rules.body
 
     def public_keys(self, role: str) -> dict[str, bytes]:
         """The keys that a role holds now: id → 32 raw bytes."""
-        if self.root is None or role not in self.root.roles:
+        if self._rules is None or role not in self._rules.body.roles:
             return {}
-        return {keyid: self._public[keyid] for keyid in self.root.roles[role].keys}
+        return {keyid: self._rules.public[keyid] for keyid in self._rules.body.roles[role].keys}
 
-    def _explain(self, failure: RecordRejected, envelope: Envelope, kind: str, index: int) -> RecordRejected:
-        """A signature by a known key of another role deserves to be told apart from one by nobody."""
-        if failure.rule != "signature":
-            return failure
-        for signature in envelope.signatures:
-            for keyid, public in self._public.items():
-                if verify(public, signature.sig, envelope.signed):
-                    what = f"signed by key {keyid}, which holds no role that may sign a {kind}"
-                    return RecordRejected("role", what, where=f"record {index}")
-        return failure
+    def distrusts(self, keyid: str, index: int) -> bool:
+        """Whether the root in force says that the key's signature at this index does not count, or not any more."""
+        return self._rules is not None and self._rules.distrusts(keyid, index)
+
+    def check(self, envelope: Envelope, kind: str, index: int, *, hints_verified: bool = False) -> Signed:
+        """Check that a record's signatures suffice for its kind at its index. Not for trust roots.
+
+        Args:
+            envelope: the record.
+            kind: of its body.
+            index: its place in the log.
+            hints_verified: each signature was verified already against the key whose id is its hint.
+
+        Raises:
+            RecordRejected: `no-trust-root`, `one-signature`, `signature`, `unknown-key`, `duplicate-key`, `role`,
+                `distrusted` or `threshold`.
+        """
+        rules = self._rules
+        if rules is None:
+            raise RecordRejected("no-trust-root", f"a {kind} before the first trust root", fix="run `rbl init`")
+        if len(envelope.signatures) != 1 and kind not in SEVERAL_SIGNATURES:
+            raise RecordRejected("one-signature", f"{len(envelope.signatures)} signatures; a {kind} bears exactly one")
+        signers = _signers(envelope, rules.public, hints_verified=hints_verified)
+        roles = [role for role, grant in sorted(rules.body.roles.items()) if kind in grant.kinds]
+        if not roles:
+            raise RecordRejected("role", f"no role may sign a {kind}")
+        # the role that all of them hold, if there is one; else the first tells what is wrong
+        best = max(roles, key=lambda role: len(set(signers).intersection(rules.body.roles[role].keys)))
+        counted = rules.count(best, signers, index)
+        if len(counted) != len(signers):
+            others = set(signers) - set(counted)
+            rule = "distrusted" if others <= set(rules.body.roles[best].keys) else "role"
+            raise RecordRejected(rule, f"signed also by {', '.join(sorted(others))}, which may not sign a {kind}")
+        return Signed(best, counted)
+
+    def check_root(self, body: kinds.TrustRoot, envelope: Envelope, index: int) -> Signed:
+        """Check that a trust root may follow the one in force, changing nothing.
+
+        Args:
+            body: what it says.
+            envelope: its record.
+            index: its place in the log.
+
+        Raises:
+            RecordRejected: `trust-root`, `duplicate-key`, `signature`, `unknown-key`, `role`, `distrusted` or
+                `threshold`.
+        """
+        return self._successor(body, envelope, index)[1]
+
+    def install(self, body: kinds.TrustRoot, envelope: Envelope, index: int) -> Signed:
+        """Take a trust root into force, after the same checks.
+
+        Raises:
+            RecordRejected: as `check_root`; the one before stays in force.
+        """
+        self._rules, signed = self._successor(body, envelope, index)
+        return signed
+
+    def _successor(self, body: kinds.TrustRoot, envelope: Envelope, index: int) -> tuple[_Rules, Signed]:
+        before, new = self._rules, _Rules.of(body)
+        version = 1 if before is None else before.body.version + 1
+        if body.version != version:
+            raise RecordRejected("trust-root", f"version {body.version}, where {version} is the next")
+        if (body.after is None) != (version == 1):
+            raise RecordRejected("trust-root", "version 1 comes after nothing, and every other one after a head")
+        if before is not None:
+            _check_distrust(before, new)
+        signers = _signers(envelope, new.public if before is None else {**before.public, **new.public})
+        counted = set(new.count("root", signers, index))
+        if before is not None:
+            counted |= set(before.count("root", signers, index))
+        if others := set(signers) - counted:
+            raise RecordRejected("role", f"signed also by {', '.join(sorted(others))}, which may not sign a trust root")
+        return new, Signed("root", tuple(sorted(counted)))
 
 
-def _keys(body: kinds.TrustRoot) -> dict[str, bytes]:
-    public: dict[str, bytes] = {}
+def _signers(envelope: Envelope, public: Mapping[str, bytes], *, hints_verified: bool = False) -> list[str]:
+    """The id of the key behind each signature, all different.
+
+    Raises:
+        RecordRejected: `signature`, `unknown-key` or `duplicate-key`.
+    """
+    found: list[str] = []
+    for signature in envelope.signatures:
+        hint = signature.keyid
+        keyid: str | None
+        if hints_verified and hint in public:
+            keyid = hint
+        else:
+            candidates = [hint] if hint in public else []
+            candidates += [known for known in public if known != hint]
+            message = envelope.signed
+            keyid = next((name for name in candidates if keys.verify(public[name], signature.sig, message)), None)
+        if keyid is None:
+            if hint in public:
+                raise RecordRejected("signature", f"the signature of the key {hint} does not verify")
+            raise RecordRejected("unknown-key", f"signed by no key of the trust root; it names {hint[:64]!r}")
+        if keyid in found:
+            raise RecordRejected("duplicate-key", f"the key {keyid} signed twice; it counts once")
+        found.append(keyid)
+    return found
+
+
+def _public(body: kinds.TrustRoot) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
     for key in body.keys:
         try:
             raw = base64.b64decode(key.public, validate=True)
         except binascii.Error as error:
-            raise RecordRejected("unknown-key", f"key {key.keyid} is not base64") from error
-        if len(raw) != PUBLIC_BYTES or keyid_of(raw) != key.keyid:
-            raise RecordRejected("unknown-key", f"key {key.keyid} is not the id of its bytes")
-        if key.keyid in public:
-            raise RecordRejected("duplicate-key", f"key {key.keyid} stands twice")
-        public[key.keyid] = raw
-    return public
+            raise RecordRejected("trust-root", f"the key {key.keyid} is not base64") from error
+        if base64.b64encode(raw).decode() != key.public or keys.keyid_of(raw) != key.keyid:
+            raise RecordRejected("trust-root", f"{key.keyid} is not the id of the key it stands beside")
+        if not keys.sound_point(raw):
+            raise RecordRejected("trust-root", f"the key {key.keyid} is of small order, or not canonical")
+        if key.keyid in found:
+            raise RecordRejected("duplicate-key", f"the key {key.keyid} stands twice in the trust root")
+        found[key.keyid] = raw
+    return found
 
 
-def _check_roles(body: kinds.TrustRoot, public: dict[str, bytes]) -> None:
-    if "root" not in body.roles:
-        raise RecordRejected("trust-root", "no root role")
+def _check_roles(body: kinds.TrustRoot, public: Mapping[str, bytes]) -> None:
     for role, grant in body.roles.items():
-        if len(set(grant.keys)) != len(grant.keys):
-            raise RecordRejected("duplicate-key", f"role {role} lists a key twice")
         for keyid in grant.keys:
             if keyid not in public:
-                raise RecordRejected("unknown-key", f"role {role} lists key {keyid}, which the root does not hold")
-        if not 1 <= grant.threshold <= len(grant.keys):
-            raise RecordRejected("threshold", f"role {role} asks for {grant.threshold} of {len(grant.keys)} keys")
+                raise RecordRejected("trust-root", f"the role {role} is given to the key {keyid}, which is not listed")
+        if len(set(grant.keys)) != len(grant.keys):
+            raise RecordRejected("duplicate-key", f"the role {role} lists a key twice")
+        if grant.threshold > len(grant.keys):
+            raise RecordRejected("trust-root", f"the role {role} asks for {grant.threshold} of {len(grant.keys)} keys")
+        if "trust-root" in grant.kinds and role != "root":
+            raise RecordRejected("trust-root", f"the role {role} may not sign trust roots")
+        if role in _APART and grant.kinds:
+            raise RecordRejected("trust-root", f"the role {role} signs no records")
+    for role in _APART:
+        for keyid in body.roles[role].keys if role in body.roles else ():
+            others = [other for other, grant in body.roles.items() if other != role and keyid in grant.keys]
+            if others:
+                raise RecordRejected("trust-root", f"the key {keyid} holds the role {role} and {others[0]} too")
 
 
-def _count(
-    grant: kinds.Grant, public: dict[str, bytes], distrusted: dict[str, int], envelope: Envelope, index: int
-) -> tuple[str, ...]:
-    """The ids of the role's keys that signed, each key once; at least the threshold."""
-    message = envelope.signed
-    counted: dict[bytes, str] = {}
-    refused = ""
-    for signature in envelope.signatures:
-        hinted = [signature.keyid] if signature.keyid in grant.keys else []
-        for keyid in [*hinted, *(other for other in grant.keys if other not in hinted)]:
-            if not verify(public[keyid], signature.sig, message):
-                continue
-            if index >= distrusted.get(keyid, index + 1):
-                refused = keyid
-            else:
-                counted[public[keyid]] = keyid
-            break
-    if len(counted) >= grant.threshold:
-        return tuple(sorted(counted.values()))
-    if refused:
-        raise RecordRejected("distrusted", f"key {refused} is distrusted from record {distrusted[refused]} on", where=f"record {index}")
-    if counted:
-        what = f"{len(counted)} of {grant.threshold} signatures that the role demands"
-        raise RecordRejected("threshold", what, where=f"record {index}")
-    raise RecordRejected("signature", "no signature of a key that may sign it", where=f"record {index}")
+def _check_distrust(before: _Rules, new: _Rules) -> None:
+    for keyid, limit in before.limits.items():
+        if keyid in new.public and new.limits.get(keyid, limit + 1) > limit:
+            raise RecordRejected("trust-root", f"the key {keyid} was distrusted from record {limit} on, and still is")

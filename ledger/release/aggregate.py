@@ -87,7 +87,7 @@ class Row:
         score: mean of the means of the covered active cases; null when there is none.
         interval: t interval on the same case means; null below two.
         worst: mean over the active cases with whatever is excluded as 0; null without active cases.
-        before_withdrawals: the score had no attempt been withdrawn; null when there is none.
+        before_withdrawals: the score had no attempt and no case been withdrawn; null when there is none.
         dimensions: mean of case means for each dimension, over the covered active cases that use it.
         covered, active: cases.
         scheduled, opened, valid: slots of the schedule, attempts opened, slots that end in a scored attempt.
@@ -182,10 +182,10 @@ class _Draft:
                     dimensions={name: round(value) for name, value in parts.items()},
                 )
             )
+            if len(closed) >= max(rules.min_valid, 1):
+                before.append(_mean(closed))
             if active:
                 worst.append(lowest)
-                if len(closed) >= max(rules.min_valid, 1):
-                    before.append(_mean(closed))
                 if covered:
                     means.append(_mean(totals))
                     for name, value in parts.items():

@@ -259,7 +259,16 @@ class _Tracer:
 
     def _line(self, record: Record, text: str, children: Iterable[Line], *, ok: bool = True) -> Line:
         keys = ", ".join(keyid[:8] for keyid in record.keyids)
-        return Line(text, ok, record.index, record.digest, f"{record.role} {keys}", tuple(children))
+        return Line(text, ok, record.index, record.digest, f"{self._role(record)} {keys}", tuple(children))
+
+    def _role(self, record: Record) -> str:
+        """The role that the trust root in force at its index gives the keys that signed it."""
+        for root in reversed(self.cut.trust_roots):
+            if root.index < record.index or record.index == 0:
+                for role, grant in root.body.roles.items():
+                    if record.kind in grant.kinds and set(record.keyids) <= set(grant.keys):
+                        return role
+        return "unknown"
 
 
 def _sound(line: Line) -> bool:

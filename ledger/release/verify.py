@@ -75,16 +75,16 @@ def verify(folder: Folder, name: str, *, pin: Digest | None = None, processes: i
     steps: list[Step] = []
     for title, step in STEPS.items():
         before = len(walk.findings)
+        reached = True
         try:
             detail = step(walk)
         except NotReachedError as missing:
-            steps.append(Step(title, ok=False, detail=f"not reached: {missing}"))
-            continue
+            reached, detail = False, f"not reached: {missing}"
         found = walk.findings[before:]
         if found:
             more = f", and {len(found) - 1} more" if len(found) > 1 else ""
             detail = f"{found[0]}{more}"
-        steps.append(Step(title, ok=not found, detail=detail))
+        steps.append(Step(title, ok=reached and not found, detail=detail))
     return Verification(
         ok=all(step.ok for step in steps),
         steps=tuple(steps),
@@ -180,7 +180,8 @@ def _root(walk: Walk) -> str:
     walk.compare("leaves.json", draft.leaves, _ROOT)
     if walk.proofs is not None:
         walk.compare("release.json", format_summary(record, walk.proofs.head), _ROOT)
-    return f"{draft.root} over {len(parse_leaves(draft.leaves))} leaves, the same as recorded"
+    count = len(parse_leaves(draft.leaves))
+    return f"{draft.root} over {count} leaves, the same as recorded{walk.withdrawn_since()}"
 
 
 STEPS: Final[dict[str, Callable[[Walk], str]]] = {

@@ -27,6 +27,7 @@ from ledger.records.record import Record
 from ledger.release.draft import Draft
 from ledger.release.finding import Finding
 from ledger.release.logfiles import Rebuilt, rebuild
+from ledger.release.outcome import withdrawn
 from ledger.release.package import Package, Proofs
 from store.digest import Digest
 from store.errors import InputError, RblError, RuleBroken
@@ -239,6 +240,12 @@ class Walk:
         if self.record is None:
             raise NotReachedError("no release record")
         return self.record
+
+    def withdrawn_since(self) -> str:
+        """What to say when the release was withdrawn afterwards: it still verifies, and the reader must know."""
+        sidecars = [record for record in self.records or () if isinstance(record.body, kinds.Withdrawal)]
+        gone = withdrawn(sidecars).get(("release", self.release().digest))
+        return "" if gone is None else f"; withdrawn since by record {gone.index}: {gone.body.reason}"
 
     def draft(self) -> Draft:
         """The release computed again from the records below its cutoff."""

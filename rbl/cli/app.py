@@ -22,7 +22,7 @@ import typer.main
 
 from store.errors import RblError
 
-__all__ = ["NOUNS", "Settings", "noun", "run", "settings"]
+__all__ = ["NOUNS", "Settings", "noun", "run", "settings", "single"]
 
 NOUNS: Final = {
     "init": "Make a benchmark folder: configuration, keys, trust root, empty log.",
@@ -83,7 +83,19 @@ app = typer.Typer(
 
 
 def noun(help_text: str) -> typer.Typer:
-    """The application of one noun."""
+    """The application of a noun with verbs."""
+    app = single(help_text)
+
+    @app.callback()
+    def verbs() -> None:
+        """A callback keeps a noun with one verb a noun."""
+
+    verbs.__doc__ = help_text
+    return app
+
+
+def single(help_text: str) -> typer.Typer:
+    """The application of a noun that is its own verb."""
     return typer.Typer(
         help=help_text,
         no_args_is_help=True,
@@ -103,11 +115,15 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def root(
     ctx: typer.Context,
-    directory: Annotated[Path, typer.Option("-C", help="Work on the benchmark folder DIR, or on the one above it.")] = Path(),
+    directory: Annotated[
+        Path, typer.Option("-C", help="Work on the benchmark folder DIR, or on the one above it.")
+    ] = Path(),
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback with an error.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress on standard error.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="More on standard error.")] = False,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,  # noqa: ARG001 - handled by its callback
+    _version_: Annotated[  # noqa: ARG001 - its callback has the word
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """rbl, the ReconBench ledger: coding-agent benchmark results that anyone can check.
 

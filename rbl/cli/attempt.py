@@ -7,8 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from rbl.cli.app import noun, settings
-from rbl.cli.output import AsJson, document, lines, mark, millionths, progress, table
-
+from rbl.cli.output import AsJson, document, mark, millionths, progress, table
 
 app = noun("Make attempts and follow them. Example: rbl attempt run --schedule s1 -j 2")
 
@@ -43,8 +42,10 @@ def run(
     room = open_backend(folder, backend)
     planned = plan_run(folder, room, schedule=schedule, entry=entry, case=case, repeats=repeats)
     if dry_run:
-        rows = [(s.case.body.id, s.entry.body.id, s.repeat, s.number, s.purpose) for s in planned.slots]
-        table(("case", "entry", "repeat", "try", "purpose"), rows)
+        table(
+            ("case", "entry", "repeat", "try", "purpose"),
+            [(s.case.body.id, s.entry.body.id, s.repeat, s.number, s.purpose) for s in planned.slots],
+        )
         return
     if backend == "native":
         progress("native backend: diagnosis only, nothing of it can enter a release", quiet=options.quiet)
@@ -94,7 +95,9 @@ def show(ctx: typer.Context, attempt: Attempt, as_json: AsJson = False) -> None:
     if as_json:
         document("attempt", **found)
         return
-    print(f"{found['id']}\n  {found['outcome'] or 'open'} ({found['reason'] or '–'}), score {millionths(found['score'])}")
+    print(
+        f"{found['id']}\n  {found['outcome'] or 'open'} ({found['reason'] or '–'}), score {millionths(found['score'])}"
+    )
     for name, tally in found["dimensions"].items():
         print(f"  {name:<16} {millionths(tally['score'])}  {tally['passed']} of {tally['total']} checkpoints")
     for item in found["artifacts"]:
@@ -105,7 +108,7 @@ def show(ctx: typer.Context, attempt: Attempt, as_json: AsJson = False) -> None:
 
 @app.command()
 def trace(ctx: typer.Context, attempt: Attempt, as_json: AsJson = False) -> None:
-    """Follow one attempt from its source to the releases that count or exclude it. Example: rbl attempt trace 20261130T23"""
+    """Follow one attempt from its source to the releases that count it or not. Example: rbl attempt trace 9f03ab12"""
     from ledger.reader import Ledger
     from ledger.release.trace import trace as follow
     from rbl.workspace import open_folder
@@ -113,9 +116,12 @@ def trace(ctx: typer.Context, attempt: Attempt, as_json: AsJson = False) -> None
     folder = open_folder(settings(ctx).directory)
     found = follow(Ledger.open(folder), folder.store, attempt)
     if as_json:
-        document("attempt-trace", **found.to_json())
-    else:
-        lines(found.lines(mark))
+        document("attempt-trace", lines=[_line(depth, line) for depth, line in found.walk()])
+        return
+    for depth, line in found.walk():
+        place = "" if line.index is None else f"  record {line.index}"
+        digest = "" if line.digest is None else f"  {line.digest.short}"
+        print(f"{'  ' * depth}{mark(line.ok)} {line.text}{place}{digest}  {line.signer}".rstrip())
 
 
 @app.command()
@@ -188,6 +194,18 @@ def recover(
     for item in rows:
         print(f"{item['id']}: {item['outcome']} ({item['reason']}), had done {item['last_step']}")
     print(f"{len(rows)} attempts closed, {len(removed)} leftovers removed")
+
+
+def _line(depth: int, line: Any) -> dict[str, Any]:
+    digest = None if line.digest is None else str(line.digest)
+    return {
+        "depth": depth,
+        "text": line.text,
+        "ok": line.ok,
+        "index": line.index,
+        "digest": digest,
+        "signer": line.signer,
+    }
 
 
 def _print_attempts(rows: list[dict[str, Any]]) -> None:

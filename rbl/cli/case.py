@@ -77,7 +77,7 @@ def verify(
     backend: BackendName = "docker",
     as_json: AsJson = False,
 ) -> None:
-    """Run oracle and noop: exactly 1.000000 and 0.000000 each time, or the case is refused. Example: rbl case verify page"""
+    """Run oracle and noop: exactly 1.000000 and 0.000000 each time, or refuse. Example: rbl case verify page"""
     from rbl.workspace import open_backend, open_folder
     from runners import curation
     from runners.judge import EvaluatorJudge
@@ -117,12 +117,15 @@ def list_cases(ctx: typer.Context, as_json: AsJson = False) -> None:
     records = Ledger.open(open_folder(settings(ctx).directory)).of(kinds.Case)
     if as_json:
         rows = [
-            {"id": r.body.id, "version": r.body.version, "track": r.body.track, "record": str(r.digest)} for r in records
+            {"id": r.body.id, "version": r.body.version, "track": r.body.track, "record": str(r.digest)}
+            for r in records
         ]
         document("case-list", cases=rows)
     else:
-        rows = [(r.body.id, r.body.version, r.body.track, r.body.title, r.digest) for r in records]
-        table(("case", "version", "track", "title", "record"), rows)
+        table(
+            ("case", "version", "track", "title", "record"),
+            [(r.body.id, r.body.version, r.body.track, r.body.title, r.digest) for r in records],
+        )
 
 
 @app.command()

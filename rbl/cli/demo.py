@@ -7,17 +7,19 @@ from typing import Annotated
 
 import typer
 
-from rbl.cli.app import noun, settings
+from rbl.cli.app import settings, single
 from rbl.cli.output import AsJson, document, millionths, progress
 
-app = noun("Run the whole loop on a bundled case. Example: rbl demo demo")
+app = single("Run the whole loop on a bundled case. Example: rbl demo demo")
 
 
-@app.callback(invoke_without_command=True, no_args_is_help=False)
+@app.command()
 def demo(
     ctx: typer.Context,
     directory: Annotated[Path, typer.Argument(help="Where; must not exist, or be empty.")] = Path("demo"),
-    backend: Annotated[str, typer.Option(help="docker, or native where no Docker is: nothing of it is formal.")] = "docker",
+    backend: Annotated[
+        str, typer.Option(help="docker, or native where no Docker is: nothing of it is formal.")
+    ] = "docker",
     as_json: AsJson = False,
 ) -> None:
     """From an empty folder to a verified release of three entries, in minutes.

@@ -6,18 +6,18 @@ from typing import Annotated
 
 import typer
 
-from rbl.cli.app import noun
+from rbl.cli.app import single
 from rbl.cli.output import AsJson, document, mark
 
-app = noun("Say what this machine can do. Example: rbl doctor")
+app = single("Say what this machine can do. Example: rbl doctor")
 
 
-@app.callback(invoke_without_command=True, no_args_is_help=False)
+@app.command()
 def doctor(
     probe: Annotated[bool, typer.Option("--probe/--no-probe", help="Draw a probe page in the sandbox.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Check Docker, image, browser, git, dvc, disk, clock, permissions; end with what works here. Example: rbl doctor"""
+    """Check Docker, image, browser, git, dvc, disk, clock, permissions; say what works. Example: rbl doctor"""
     from rbl.machine import examine
 
     found = examine(probe=probe)

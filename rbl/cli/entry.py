@@ -11,7 +11,9 @@ import typer
 from rbl.cli.app import noun, settings
 from rbl.cli.output import AsJson, document, table
 
-app = noun("Freeze what is ranked. Example: rbl entry freeze mine --agent command --files solution/ -- sh /agent/run.sh")
+app = noun(
+    "Freeze what is ranked. Example: rbl entry freeze mine --agent command --files solution/ -- sh /agent/run.sh"
+)
 
 
 @app.command()
@@ -31,7 +33,7 @@ def freeze(
     from ledger.declarations import freeze_entry
     from ledger.records import kinds
     from rbl.workspace import open_folder
-    from runners.agents import adapter
+    from runners.agents.registry import adapter
     from store.directory import put_tree
 
     folder = open_folder(settings(ctx).directory)
@@ -41,7 +43,7 @@ def freeze(
         argv=argv or [],
         files=None if files is None else put_tree(folder.store, files),
     )
-    adapter(agent).check(chosen)
+    adapter(agent).launch(chosen)
     folder.store.flush()
     record = freeze_entry(folder, entry, agent=chosen, model=model, reasoning_effort=effort, tool_profile=tools)
     if as_json:

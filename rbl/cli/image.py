@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
 from rbl.cli.app import noun
 from rbl.cli.output import AsJson, document
 

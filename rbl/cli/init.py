@@ -7,19 +7,19 @@ from typing import Annotated
 
 import typer
 
-from rbl.cli.app import noun
+from rbl.cli.app import single
 from rbl.cli.output import AsJson, document
 
-app = noun("Make a benchmark folder. Example: rbl init bench")
+app = single("Make a benchmark folder. Example: rbl init bench")
 
 
-@app.callback(invoke_without_command=True, no_args_is_help=False)
+@app.command()
 def init(
     directory: Annotated[Path, typer.Argument(help="Where; must not hold a benchmark folder.")],
     origin: Annotated[str | None, typer.Option(help="Origin of the log, such as example.org/bench.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a benchmark folder: configuration, keys, trust root, empty log. Example: rbl init bench --origin example.org/b"""
+    """Make a benchmark folder: configuration, keys, trust root, log. Example: rbl init bench"""
     from rbl.workspace import create
 
     folder = create(directory, origin)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
 import typer
 
-__all__ = ["AsJson", "document", "lines", "mark", "millionths", "progress", "table"]
+__all__ = ["AsJson", "document", "mark", "millionths", "progress", "table"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 """The `--json` option of every verb that lists, shows, runs or verifies."""
@@ -28,12 +28,6 @@ _PLAIN: Final = "\x1b[0m"
 def document(schema: str, **fields: Any) -> None:
     """Print one JSON document, its `schema` field first."""
     print(json.dumps({"schema": f"rbl/{schema}/v1", **fields}, indent=2, ensure_ascii=False))
-
-
-def lines(rows: Iterable[str]) -> None:
-    """Print lines for people."""
-    for row in rows:
-        print(row)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -71,7 +71,7 @@ def show(ctx: typer.Context, name: Annotated[str, typer.Argument(help="Name of t
 def _weights(words: list[str]) -> dict[str, int]:
     from ledger.records.kinds import DIMENSIONS
 
-    weights = {dimension: 1 for dimension in DIMENSIONS if dimension != "policy"}
+    weights: dict[str, int] = {dimension: 1 for dimension in DIMENSIONS if dimension != "policy"}
     for word in words:
         name, _, number = word.partition("=")
         if name not in weights or not (number.isascii() and number.isdigit()) or int(number) == 0:

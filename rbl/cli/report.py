@@ -6,15 +6,15 @@ from typing import Annotated, Literal
 
 import typer
 
-from rbl.cli.app import noun, settings
+from rbl.cli.app import settings, single
 from rbl.cli.output import AsJson
 
-app = noun("Print a release's results. Example: rbl report first --form markdown")
+app = single("Print a release's results. Example: rbl report first --form markdown")
 
 Form = Literal["table", "markdown", "csv", "json"]
 
 
-@app.callback(invoke_without_command=True, no_args_is_help=False)
+@app.command()
 def report(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(help="Name of the release.")],
@@ -25,7 +25,10 @@ def report(
 
     Example: rbl report first --form csv
     """
-    from ledger.release.report import report as render
+    from ledger.reader import Ledger
+    from ledger.release.report import format_report, parse_results
     from rbl.workspace import open_folder
 
-    print(render(open_folder(settings(ctx).directory), name, "json" if as_json else form), end="")
+    folder = open_folder(settings(ctx).directory)
+    results = folder.store.get(Ledger.open(folder).release(name).body.results)
+    print(format_report(parse_results(results), "json" if as_json else form), end="")

@@ -10,7 +10,9 @@ import typer
 from rbl.cli.app import noun, settings
 from rbl.cli.output import AsJson, document
 
-app = noun("Freeze the attempts that will be made. Example: rbl schedule freeze s1 --split pages --protocol p1 --entry mine")
+app = noun(
+    "Freeze the attempts that will be made. Example: rbl schedule freeze s1 --split pages --protocol p1 --entry mine"
+)
 
 
 @app.command()

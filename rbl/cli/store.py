@@ -68,6 +68,7 @@ def cat(ctx: typer.Context, name: Name) -> None:
 def stat(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
     """Show an object's digest, size and what in the ledger names it. Example: rbl store stat 3f9a"""
     from ledger.reach import reachable
+
     from ledger.reader import Ledger
     from rbl.workspace import open_folder, resolve
 
@@ -102,28 +103,30 @@ def tree(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
 def fsck(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Re-hash every object and look for what records name; deletes nothing. Example: rbl store fsck"""
     from ledger.reach import reachable
+
     from ledger.reader import Ledger
     from rbl.workspace import open_folder
     from store.fsck import fsck as check
 
     folder = open_folder(settings(ctx).directory)
     report = check(folder.store, reachable(Ledger.open(folder), folder.store))
-    good = not report.missing and not report.corrupt
+    good = report.ok
     if as_json:
         document(
             "store-fsck",
             ok=good,
-            missing={str(digest): by for digest, by in report.missing.items()},
-            corrupt={str(digest): by for digest, by in report.corrupt.items()},
+            missing={str(fault.digest): fault.referrer for fault in report.missing},
+            corrupt={str(fault.digest): fault.referrer for fault in report.corrupt},
             stray=[str(path) for path in report.stray],
         )
     else:
-        for digest, by in report.missing.items():
-            print(f"{mark(False)} missing {digest}, named by {by}")
-        for digest, by in report.corrupt.items():
-            print(f"{mark(False)} corrupt {digest}, named by {by}")
+        for what, faults in (("missing", report.missing), ("corrupt", report.corrupt)):
+            for fault in faults:
+                print(f"{mark(good=False)} {what} {fault.digest}, named by {fault.referrer}")
         for path in report.stray:
             print(f"  stray   {path}")
-        print(f"{mark(good)} {len(report.missing)} missing, {len(report.corrupt)} corrupt, {len(report.stray)} stray")
+        print(
+            f"{mark(good=good)} {len(report.missing)} missing, {len(report.corrupt)} corrupt, {len(report.stray)} stray"
+        )
     if not good:
         raise typer.Exit(1)

@@ -4,6 +4,9 @@
  * A page may fight back with its own !important rules. Among author rules that are important, those of the first layer
  * win over all others, and only a style attribute wins over them: so ours stand in a layer of their own at the top of
  * the document, and what still shows is dealt with in its style attribute. Then all is looked at again.
+ *
+ * First letters and first lines inherit what is hidden; a rule for all of them would make the browser build the page's
+ * boxes anew, and a canvas that is built while scripts are stopped becomes its own fallback.
  */
 
 /** Hide all text; colours of borders, icons and shadows, which follow `color`, stay. Returns whether some text resists. */
@@ -12,7 +15,7 @@ function hideText() {
   const hidden = '-webkit-text-fill-color: transparent !important; -webkit-text-stroke-color: transparent !important;' +
     'text-shadow: none !important; text-decoration-color: transparent !important;' +
     'text-emphasis-color: transparent !important; caret-color: transparent !important; transition: none !important;';
-  const parts = ['', '::before', '::after', '::first-letter', '::first-line', '::placeholder', '::file-selector-button'];
+  const parts = ['', '::before', '::after', '::placeholder', '::file-selector-button'];
   const rules = [
     ...parts.map((part) => `*${part} { ${hidden} }`),
     '*::marker { color: transparent !important; -webkit-text-fill-color: transparent !important }',
@@ -58,9 +61,9 @@ function hideText() {
       if (svg(element)) ['fill', 'stroke'].forEach((name) => force(element, name, 'transparent'));
       resists ||= shows(element);
     }
-    for (const part of ['::before', '::after']) {
+    for (const part of ['::before', '::after', '::first-letter', '::first-line']) {
       const made = getComputedStyle(element, part);
-      if (made.content === 'none' || made.content === 'normal') continue;
+      if (!part.startsWith('::first') && (made.content === 'none' || made.content === 'normal')) continue;
       const clips = made.webkitBackgroundClip.includes('text');
       if (clear(made.webkitTextFillColor) && !clips) continue;
       const mark = `rbl-text-${++count}`;

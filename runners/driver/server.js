@@ -85,6 +85,10 @@ function reply(site, request, response) {
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.statusCode = found.status;
   if (found.status === 301) response.setHeader('Location', encodeURI(path) + '/' + query);
+  if (found.status === 404 && path === '/favicon.ico') { // the browser asks by itself, and would speak of it on the console
+    response.statusCode = 204;
+    return response.end();
+  }
   if (found.status !== 200) {
     response.setHeader('Content-Type', 'text/plain; charset=utf-8');
     return response.end(found.status === 404 ? 'not found\n' : '');

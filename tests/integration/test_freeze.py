@@ -14,11 +14,12 @@ from cases.bundled import bundled
 from cases.kit import commitment, open_kit
 from cases.package import CaseFile, Package
 from cases.plan import Plan
+from cases.reconstruct.folder import load_frozen
 from cases.reconstruct.frozen import CHECKS_FILE, Checks
 from cases.toml import read_toml
 from ledger.folder import Folder
 from ledger.records import kinds
-from runners.curation import Declared, freeze, freeze_authored, load_frozen, verify_case
+from runners.curation import Declared, freeze, freeze_authored, verify_case
 from runners.judge import EvaluatorJudge, recipient
 from runners.sandbox import Sandbox
 from store.directory import load_tree

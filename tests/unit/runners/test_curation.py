@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from cases.bundled import bundled
 from cases.kit import Assertion, Kit, Region
 from cases.package import CASE_FILE, CaseFile, save_package
+from cases.reconstruct.folder import checks_of, load_frozen
 from cases.reconstruct.freeze import Proposal, default_contract
 from cases.reconstruct.frozen import CHECKS_FILE, FROZEN_FILE, Checks, FrozenCase
 from ledger.folder import Folder
 from ledger.records import kinds
-from runners.curation import _check_score, _refused, freeze, load_frozen
+from runners.curation import Declared, _check_score, _refused, freeze
 from runners.judge import Checkpoint, Judgement, recipient
-from runners.publishing import checks_of
 from store.digest import Digest
 from store.directory import check_out
 from store.errors import CheckFailed, Conflict, InputError, Unavailable
@@ -40,7 +41,7 @@ def nothing_runs(*_arguments):
 
 def refused(folder, site, case="page", **options):
     with pytest.raises((InputError, Conflict)) as caught:
-        freeze(folder, nothing_runs, nothing_runs, site, case, recipient="age1", title="A page", **options)
+        freeze(folder, nothing_runs, nothing_runs, site, case, recipient="age1", **{"title": "A page", **options})
     assert list(folder.cases.iterdir()) == []
     assert list(folder.kits.iterdir()) == []
     return caught.value
@@ -55,6 +56,23 @@ def test_a_folder_without_a_first_page_is_refused_by_name(folder, site):
 
 def test_a_source_that_is_not_there_is_refused(folder, site):
     assert "no such folder" in refused(folder, site / "none").what
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"title": "two\nlines"}, "title"),
+        ({"version": 0}, "version"),
+        ({"limits": kinds.Limits(seconds=0, memory=1 << 20, cpus=1000, pids=1, workspace=1 << 20)}, "seconds"),
+    ],
+)
+def test_what_a_case_cannot_say_of_itself_is_refused(folder, site, options, said):
+    assert said in refused(folder, site, **options).what
+
+
+def test_a_build_step_without_a_starter_is_refused(folder):
+    declared = Declared(contract=bundled().contract)
+    assert "starter" in refused(folder, bundled().source, declared=declared).what
 
 
 def test_an_id_that_is_a_path_is_refused(folder, site):

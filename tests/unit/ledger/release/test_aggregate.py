@@ -55,6 +55,7 @@ def test_a_withdrawn_case_weighs_nothing_and_is_still_printed():
     results = [one("a", "x", 1, total=400_000), one("a", "y", 1, "withdrawn", closed=1)]
     (row,) = aggregate(RULES, {"x": True, "y": False}, ["a"], results)
     assert (row.rank, row.score, row.active, row.scheduled) == (1, 400_000, 1, 6)
+    assert row.before_withdrawals == 200_000  # 200,000.5, half to even
     assert [case.active for case in row.cases] == [True, False]
 
 

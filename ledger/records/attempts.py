@@ -1,0 +1,221 @@
+"""The life of an attempt, as the log admits it.
+
+    attempt-opened → artifacts → captures → (evaluation | evaluation-failed)… → attempt-closed → late artifacts…
+    seq 0            1           2          no chain: the evaluator's           3                4, 5; prev: the closing
+
+A runner's records of one attempt form a chain: `seq` counts them, `prev` is the leaf digest of the one before, so that
+an omission or a second copy shows. The chain ends with the closing; what arrives later cites the closing.
+
+A try is used once for each repeat of a scheduled entry on a case, and only a closed harness failure may be tried again:
+once captures are in the log, only with a failure that the evaluator signed, because somebody may have seen the page.
+Which verdict counts in a release is not decided here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ledger.records import kinds
+from ledger.records.admitted import Admitted
+from ledger.records.record import Record
+from store.digest import Digest
+from store.errors import RecordRejected
+
+__all__ = ["Attempts"]
+
+_Runner = kinds.Artifacts | kinds.Captures | kinds.AttemptClosed
+_Evaluator = kinds.Evaluation | kinds.EvaluationFailed
+_Slot = tuple[Digest, Digest, Digest, int, int]
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One attempt so far.
+
+    Attributes:
+        opened: its opening.
+        seq: of the last runner's record.
+        prev: leaf digest that the next runner's record must name.
+        captures: leaf digest of its captures.
+        verdicts: leaf digests of its evaluations.
+        failed: the evaluator signed that it could not judge.
+        closed: its closing.
+    """
+
+    opened: kinds.AttemptOpened
+    seq: int
+    prev: Digest
+    captures: Digest | None = None
+    verdicts: set[Digest] = field(default_factory=set)
+    failed: bool = False
+    closed: kinds.AttemptClosed | None = None
+
+
+class Attempts:
+    """Every attempt of a log.
+
+    Args:
+        admitted: where what they cite is found.
+    """
+
+    def __init__(self, admitted: Admitted) -> None:
+        self._admitted = admitted
+        self._attempts: dict[str, _Attempt] = {}
+        self._slots: dict[_Slot, str] = {}
+
+    def check(self, body: kinds.Body) -> None:
+        """Check a record of an attempt against what is known of it; others pass.
+
+        Raises:
+            RecordRejected: `not-opened`, `duplicate-attempt`, `chain`, `closed`, `closed-twice`, `captures-twice`,
+                `plan`, `other-attempt`, `other-case`, `commitment`, `not-scheduled`, `retry` or `unknown-reference`.
+        """
+        match body:
+            case kinds.AttemptOpened():
+                self._check_opening(body)
+            case kinds.Artifacts() | kinds.Captures() | kinds.AttemptClosed():
+                self._check_runner(body)
+            case kinds.Evaluation() | kinds.EvaluationFailed():
+                self._check_evaluator(body)
+
+    def add(self, record: Record) -> None:
+        """Take a record in that `check` has passed; others change nothing."""
+        body = record.body
+        match body:
+            case kinds.AttemptOpened():
+                self._attempts[body.chain.attempt] = _Attempt(body, 0, record.digest)
+                if body.schedule is not None:
+                    self._slots[_slot(body, body.schedule)] = body.chain.attempt
+            case kinds.Artifacts() | kinds.Captures() | kinds.AttemptClosed():
+                self._add_runner(record, body)
+            case kinds.Evaluation():
+                self._attempts[body.attempt].verdicts.add(record.digest)
+            case kinds.EvaluationFailed():
+                self._attempts[body.attempt].failed = True
+
+    def _add_runner(self, record: Record, body: _Runner) -> None:
+        known = self._attempts[body.chain.attempt]
+        known.seq = body.chain.seq
+        if known.closed is None:
+            known.prev = record.digest
+        if isinstance(body, kinds.Captures):
+            known.captures = record.digest
+        elif isinstance(body, kinds.AttemptClosed):
+            known.closed = body
+
+    def _known(self, attempt: str) -> _Attempt:
+        found = self._attempts.get(attempt)
+        if found is None:
+            raise RecordRejected("not-opened", f"the attempt {attempt} was not opened", fix="append its opening first")
+        return found
+
+    # ------------------------------------------------------------------------------------------------- openings
+
+    def _check_opening(self, body: kinds.AttemptOpened) -> None:
+        attempt = body.chain.attempt
+        if attempt in self._attempts:
+            raise RecordRejected("duplicate-attempt", f"the attempt {attempt} was opened already")
+        if body.chain.seq != 0 or body.chain.prev is not None:
+            raise RecordRejected("chain", "an opening has seq 0 and nothing before it")
+        self._admitted.entry(body.entry)
+        self._admitted.case(body.case)
+        allowed = None if body.schedule is None else self._check_slot(body, body.schedule)
+        self._check_retry(body, allowed)
+
+    def _check_slot(self, body: kinds.AttemptOpened, cited: Digest) -> int:
+        """The tries that the schedule's protocol allows."""
+        schedule = self._admitted.cited(cited, kinds.Schedule).body
+        split = self._admitted.cited(schedule.split, kinds.Split).body
+        protocol = self._admitted.cited(schedule.protocol, kinds.Protocol).body
+        if body.entry not in schedule.entries:
+            raise RecordRejected("not-scheduled", f"the schedule {schedule.name} has no entry {body.entry.id}")
+        if body.case not in split.cases:
+            raise RecordRejected("not-scheduled", f"the split {split.name} has no case {body.case.id}")
+        if body.repeat > schedule.repeats:
+            what = f"repeat {body.repeat}, and the schedule {schedule.name} has {schedule.repeats}"
+            raise RecordRejected("not-scheduled", what)
+        taken = self._slots.get(_slot(body, cited))
+        if taken is not None:
+            raise RecordRejected("duplicate-attempt", f"try {body.try_} of this repeat is {taken}")
+        return protocol.max_tries
+
+    def _check_retry(self, body: kinds.AttemptOpened, allowed: int | None) -> None:
+        if body.retry_of is None:
+            if body.try_ != 1:
+                raise RecordRejected("retry", f"try {body.try_} names no attempt that it tries again")
+            return
+        before = self._attempts.get(body.retry_of)
+        if before is None:
+            raise RecordRejected("retry", f"it tries {body.retry_of} again, which was not opened")
+        old = before.opened
+        if _repeat(old) != _repeat(body):
+            raise RecordRejected("retry", f"{body.retry_of} is of another schedule, entry, case or repeat")
+        if body.try_ != old.try_ + 1:
+            raise RecordRejected("retry", f"try {body.try_} of what was try {old.try_}")
+        if allowed is not None and body.try_ > allowed:
+            raise RecordRejected("retry", f"try {body.try_}, and the protocol allows {allowed}")
+        if before.closed is None or before.closed.outcome != "harness-failure":
+            outcome = "still open" if before.closed is None else f"closed as {before.closed.outcome}"
+            raise RecordRejected("retry", f"{body.retry_of} is {outcome}; only harness failures are tried again")
+        if before.captures is not None and not before.failed:
+            what = f"the captures of {body.retry_of} are in the log, and no failure that the evaluator signed"
+            raise RecordRejected("retry", what, fix="have them judged: `rbl attempt recover`")
+
+    # ------------------------------------------------------------------------------------- records after an opening
+
+    def _check_runner(self, body: _Runner) -> None:
+        known = self._known(body.chain.attempt)
+        if known.closed is not None:
+            _check_late(body)
+        if (body.chain.seq, body.chain.prev) != (known.seq + 1, known.prev):
+            what = f"seq {body.chain.seq} after {body.chain.prev}, where {known.seq + 1} after {known.prev} is due"
+            raise RecordRejected("chain", what)
+        if isinstance(body, kinds.Captures):
+            self._check_captures(known, body)
+        elif isinstance(body, kinds.AttemptClosed):
+            self._check_closing(known, body)
+
+    def _check_captures(self, known: _Attempt, body: kinds.Captures) -> None:
+        if known.captures is not None:
+            raise RecordRejected("captures-twice", f"{body.chain.attempt} has captures already, {known.captures}")
+        plan = self._admitted.case(known.opened.case).body.plan
+        if body.plan != plan:
+            raise RecordRejected("plan", f"captured by the plan {body.plan}, and the case's is {plan}")
+        ids = [shot.id for shot in body.shots]
+        if len(set(ids)) != len(ids):
+            raise RecordRejected("duplicate-reference", "a shot stands twice")
+
+    def _check_closing(self, known: _Attempt, body: kinds.AttemptClosed) -> None:
+        if body.outcome == "scored" and body.evaluation is not None and body.evaluation not in known.verdicts:
+            self._admitted.cited(body.evaluation, kinds.Evaluation)
+            raise RecordRejected("other-attempt", f"the evaluation {body.evaluation} is of another attempt")
+
+    def _check_evaluator(self, body: _Evaluator) -> None:
+        known = self._known(body.attempt)
+        self._admitted.cited(body.captures, kinds.Captures)
+        if body.captures != known.captures:
+            raise RecordRejected("other-attempt", f"the captures {body.captures} are not those of {body.attempt}")
+        if body.case != known.opened.case.record:
+            raise RecordRejected("other-case", f"{body.case} is not the case of {body.attempt}")
+        if isinstance(body, kinds.Evaluation):
+            commitment = self._admitted.cited(body.case, kinds.Case).body.sealed.commitment
+            if body.commitment != commitment:
+                raise RecordRejected("commitment", f"judged with the kit {body.commitment}, committed is {commitment}")
+
+
+def _check_late(body: _Runner) -> None:
+    attempt = body.chain.attempt
+    if isinstance(body, kinds.AttemptClosed):
+        raise RecordRejected("closed-twice", f"the attempt {attempt} is closed already")
+    late = isinstance(body, kinds.Artifacts) and body.items and all(item.class_ == "late" for item in body.items)
+    if not late:
+        what = f"the attempt {attempt} is closed; only artifacts of class late may follow"
+        raise RecordRejected("closed", what, fix="record them with class late")
+
+
+def _slot(body: kinds.AttemptOpened, schedule: Digest) -> _Slot:
+    return (schedule, body.entry.record, body.case.record, body.repeat, body.try_)
+
+
+def _repeat(body: kinds.AttemptOpened) -> tuple[Digest | None, Digest, Digest, int]:
+    return (body.schedule, body.entry.record, body.case.record, body.repeat)
