@@ -13,7 +13,7 @@ verified before is a prefix of the present one. Nothing is believed because of a
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self, cast
@@ -25,8 +25,9 @@ from ledger.records import kinds
 from ledger.records.envelope import Envelope
 from ledger.records.gate import Gate
 from ledger.records.record import Record
+from store import disk
 from store.digest import Digest
-from store.errors import InputError
+from store.errors import InputError, LogInvalid, RblError
 
 __all__ = ["AttemptRecords", "Ledger"]
 
@@ -48,6 +49,7 @@ class AttemptRecords:
         closed: null while it is open.
         late: artifacts that arrived after the closing.
         withdrawals: sidecars in log order, reinstatements among them.
+        evaluator: digest of the evaluator that the protocol of its schedule fixes; null without a schedule.
     """
 
     id: str
@@ -59,15 +61,18 @@ class AttemptRecords:
     closed: Record[kinds.AttemptClosed] | None
     late: tuple[Record[kinds.Artifacts], ...]
     withdrawals: tuple[Record[kinds.Withdrawal], ...]
+    evaluator: Digest | None = None
 
     @property
     def evaluation(self) -> Record[kinds.Evaluation] | None:
-        """The verdict that the closing rests on; while it is open, the first."""
-        cited = None if self.closed is None else self.closed.body.evaluation
-        for record in self.evaluations:
-            if cited in {None, record.digest}:
-                return record
-        return None
+        """The verdict that counts: the first under the protocol's evaluator; where there is none, the first."""
+        counted = [record for record in self.evaluations if record.body.evaluator == self.evaluator]
+        return next(iter(counted or self.evaluations), None)
+
+    @property
+    def withdrawn(self) -> bool:
+        """Whether a withdrawal is in force at this head."""
+        return self.standing_withdrawal is not None
 
     @property
     def standing_withdrawal(self) -> Record[kinds.Withdrawal] | None:
@@ -108,12 +113,13 @@ class Ledger:
         self._attempts: dict[str, AttemptRecords] | None = None
 
     @classmethod
-    def open(cls, folder: Folder, pinned: Digest | None = None) -> Self:
+    def open(cls, folder: Folder, pinned: Digest | None = None, *, full: bool = False) -> Self:
         """Read and verify a folder's log.
 
         Args:
             folder: the benchmark folder.
             pinned: digest of the first trust root; by default the one that this machine remembers.
+            full: read every leaf again, also those that this process has admitted before.
 
         Raises:
             LogInvalid: a checkpoint, tile or bundle does not verify.
@@ -121,14 +127,21 @@ class Ledger:
             InputError: there is no log.
         """
         log = open_log(folder, pinned)
-        vkey = str(log_keys(folder.config.origin, trust_chain(folder, pinned))[0])
+        roots = trust_chain(folder, pinned)
         with _LOCK:
             seen = _SEEN.get(folder.root)
-            if seen is None or not seen.precedes(log):
+            if full or seen is None or not seen.precedes(log):
                 seen = _Seen(folder.config.origin)
-            seen.admit(log)
+            try:
+                seen.admit(log)
+            except RblError:
+                _SEEN.pop(folder.root, None)
+                raise
             _SEEN[folder.root] = seen
-            return cls(log, vkey, tuple(seen.records))
+            records = tuple(seen.records)
+        _check_trust(folder, records)
+        vkey = str(log_keys(folder.config.origin, roots)[0])
+        return cls(log, vkey, records)
 
     def leaf(self, index: int) -> bytes:
         """The leaf bytes at an index, authenticated."""
@@ -190,7 +203,7 @@ class Ledger:
     def attempts(self) -> list[AttemptRecords]:
         """Every attempt, in the order they were opened."""
         if self._attempts is None:
-            self._attempts = _gather(self.records)
+            self._attempts = self._gathered()
         return list(self._attempts.values())
 
     def attempt(self, name: str) -> AttemptRecords:
@@ -239,6 +252,20 @@ class Ledger:
         """The release with this name."""
         return self._named(kinds.Release, name)
 
+    def _gathered(self) -> dict[str, AttemptRecords]:
+        grouped: dict[str, list[Record[kinds.Body]]] = {}
+        for record in self.records:
+            attempt = _attempt_of(record.body)
+            if attempt is not None:
+                grouped.setdefault(attempt, []).append(record)
+        return {attempt: _attempt_records(attempt, found, self._evaluator) for attempt, found in grouped.items()}
+
+    def _evaluator(self, opened: kinds.AttemptOpened) -> Digest | None:
+        if opened.schedule is None:
+            return None
+        schedule = self.get_as(opened.schedule, kinds.Schedule).body
+        return self.get_as(schedule.protocol, kinds.Protocol).body.evaluator
+
     def _named(self, wanted: type[kinds.B], name: str) -> Record[kinds.B]:
         found = {_name(record.body): record for record in self.of(wanted)}
         if name in found:
@@ -278,13 +305,16 @@ _SEEN: Final[dict[Path, _Seen]] = {}
 _LOCK: Final = threading.Lock()
 
 
-def _gather(records: Sequence[Record[kinds.Body]]) -> dict[str, AttemptRecords]:
-    grouped: dict[str, list[Record[kinds.Body]]] = {}
+def _check_trust(folder: Folder, records: Sequence[Record[kinds.Body]]) -> None:
+    """The trust roots in the log must be those in `trust/`, of which the first is the pinned one."""
     for record in records:
-        attempt = _attempt_of(record.body)
-        if attempt is not None:
-            grouped.setdefault(attempt, []).append(record)
-    return {attempt: _attempt_records(attempt, found) for attempt, found in grouped.items()}
+        if isinstance(record.body, kinds.TrustRoot):
+            place = folder.trust / f"{record.body.version}.root.json"
+            with disk.faults("cannot read a trust root", place):
+                known = Digest.of(place.read_bytes())
+            if known != record.digest:
+                what = f"record {record.index} is another trust root than the one that is believed"
+                raise LogInvalid("trust", what, where=str(place), fix="keep both as evidence; the log is not believed")
 
 
 def _attempt_of(body: kinds.Body) -> str | None:
@@ -297,15 +327,20 @@ def _attempt_of(body: kinds.Body) -> str | None:
     return None
 
 
-def _attempt_records(attempt: str, records: Sequence[Record[kinds.Body]]) -> AttemptRecords:
+def _attempt_records(
+    attempt: str,
+    records: Sequence[Record[kinds.Body]],
+    evaluator_of: Callable[[kinds.AttemptOpened], Digest | None],
+) -> AttemptRecords:
     def of(wanted: type[kinds.B]) -> tuple[Record[kinds.B], ...]:
         return cast("tuple[Record[kinds.B], ...]", tuple(r for r in records if isinstance(r.body, wanted)))
 
+    opened = of(kinds.AttemptOpened)[0]  # the gate admits nothing of an attempt before it
     closed = next(iter(of(kinds.AttemptClosed)), None)
     made = of(kinds.Artifacts)
     return AttemptRecords(
         id=attempt,
-        opened=of(kinds.AttemptOpened)[0],
+        opened=opened,
         artifacts=tuple(record for record in made if closed is None or record.index < closed.index),
         captures=next(iter(of(kinds.Captures)), None),
         evaluations=of(kinds.Evaluation),
@@ -313,6 +348,7 @@ def _attempt_records(attempt: str, records: Sequence[Record[kinds.Body]]) -> Att
         closed=closed,
         late=tuple(record for record in made if closed is not None and record.index > closed.index),
         withdrawals=of(kinds.Withdrawal),
+        evaluator=evaluator_of(opened.body),
     )
 
 

@@ -49,8 +49,8 @@ WAIT: Final = 30.0
 BATCH: Final = 256
 """Records journaled with one fsync when a spool is drained."""
 
-_JOURNAL_LIMIT: Final = 4 << 20
-_LATER: Final = frozenset({"chain", "not-opened", "unknown-reference", "verdict", "retry", "after"})
+_JOURNAL_LIMIT: Final = 1 << 20  # bytes; every opening reads the file
+_LATER: Final = frozenset({"chain", "not-opened", "unknown-reference", "retry", "after"})
 _MOST_TIPS: Final = 8  # logs whose state one process keeps between two openings
 
 _tips: dict[tuple[Path, str, Digest], Tip] = {}
@@ -85,6 +85,8 @@ class Sequencer:
                 tip = _tips.pop(self._key, None)
             self._tip = self._rebuilt(tip)
             self._writer = LogWriter(folder.log, self._reader)
+            if self._reader is not None and self._reader.head != self._pin.head:
+                self._pin.remember(self._reader.head)  # a crash came between the checkpoint and this
             self.integrate()
         except BaseException:
             self._journal.close()

@@ -104,7 +104,8 @@ def build(
         result = engine.run(spec, stdin=_without_git(store, tree), stdout=output)
         if result.exit_code != 0:
             reason = "no-output" if result.exit_code == _NOTHING else "build-failed"
-            log = result.stderr + (b"\nthe build ran out of time\n" if result.timed_out else b"")
+            ended = "the build ran out of time" if result.timed_out else f"it ended with {result.exit_code}"
+            log = result.stderr + f"\n{ended}\n".encode()
             return _refused(reason, log, begin)
         output.seek(0)
         try:

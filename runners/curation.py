@@ -36,18 +36,18 @@ from cases.toml import read_toml
 from ledger.folder import Folder
 from ledger.records import kinds
 from runners.backend import Backend
-from runners.drawing import NO_TIME, NOWHERE, Room
-from runners.judge import Checkpoint, Judge, Judgement
+from runners.confirmation import Court, check_score, confirm
+from runners.drawing import Room
+from runners.judge import Judge, Judgement
+from store.digest import Digest
 from store.directory import read_tree, save_tree
-from store.errors import CheckFailed, InputError
+from store.errors import InputError
 from store.objects import ObjectStore
 from store.tree import Tree, TreeEntry
 
 __all__ = ["Declared", "freeze", "freeze_authored", "verify_case"]
 
 _UNSTATED: Final = Investigation(lead="given by the author", origin="a local folder", permission="not stated")
-_SHOWN: Final = 5
-"""Checkpoints that an error names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +136,21 @@ def freeze(
         limits=room.limits,
         environment=backend.environment(),
     )
-    sealer = _Sealer(store, recipient, secrets.token_bytes(32), reference.drawn, starter.drawn)
-    frozen = sealer.seal(shape, proposal.kit, contract)
-    refused = _refused(
+    salt = secrets.token_bytes(32)
+
+    def sealed(kit: Kit) -> FrozenCase:
+        data = kit.pack(salt, reference.drawn.shots, starter.drawn.shots, reference.drawn.sweep)
+        object_ = store.put_bytes(seal(data, recipient))
+        return shape(commitment=commitment(data), kit=object_, dimensions=page.dimensions_of(kit, contract))
+
+    court = Court(folder, judge)
+    kit = confirm(
         proposal,
-        judge(_draft(folder, frozen), room.captures(folder, reference), equal_weights(frozen)),
-        judge(_draft(folder, frozen), room.captures(folder, starter), equal_weights(frozen)),
+        lambda kit: court.ask(sealed(kit), room.captures(folder, reference)),
+        lambda kit: court.ask(sealed(kit), room.captures(folder, starter)),
     )
-    if refused:
-        frozen = sealer.seal(shape, proposal.without(refused), contract)
+    frozen = sealed(kit)
+    store.flush()
     write_frozen(folder, msgspec.structs.replace(draft, dimensions=frozen.dimensions), frozen)
     return frozen
 
@@ -206,94 +212,20 @@ def verify_case(folder: Folder, backend: Backend, judge: Judge, case_id: str, ru
     frozen, contract = load_frozen(folder, case_id)
     store = folder.store
     room = Room(store, backend, contract, Plan.parse(store.get(frozen.plan)), frozen.limits, case_id)
+    court = Court(folder, judge)
+    known: dict[tuple[tuple[kinds.Shot, ...], Digest], Judgement] = {}  # a verdict is a function of digests
     checks = []
     for agent, files, expected in (("oracle", frozen.source, kinds.FULL), ("noop", None, 0)):
         for run in range(1, runs + 1):
             drawing = room.attempt(agent, files, frozen.package)
-            judgement = judge(_draft(folder, frozen), room.captures(folder, drawing), equal_weights(frozen))
-            _check_score(judgement, agent, run, expected)
+            seen = (drawing.rendered.shots, drawing.rendered.sweep)
+            if seen not in known:
+                known[seen] = court.ask(frozen, room.captures(folder, drawing))
+            judgement = known[seen]
+            check_score(judgement, agent, run, expected)
             checks.append(kinds.Check(agent=agent, run=run, score=judgement.verdict.total))
     write_checks(folder, Checks(frozen.digest, tuple(checks)), case_id)
     return checks
-
-
-def equal_weights(frozen: FrozenCase) -> dict[str, int]:
-    """Weight one for every dimension but the gate: what exactly all and exactly nothing do not depend on."""
-    return {name: 1 for name in frozen.dimensions if name != "policy"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Sealer:
-    """Packs and seals the kits of one case, all with one salt."""
-
-    store: ObjectStore
-    recipient: str
-    salt: bytes
-    reference: page.Drawn
-    starter: page.Drawn
-
-    def seal(self, shape: Callable[..., FrozenCase], kit: Kit, contract: Contract) -> FrozenCase:
-        """The case with this kit, which is then in the store, sealed."""
-        data = kit.pack(self.salt, self.reference.shots, self.starter.shots, self.reference.sweep)
-        sealed = self.store.put_bytes(seal(data, self.recipient))
-        self.store.flush()
-        return shape(commitment=commitment(data), kit=sealed, dimensions=page.dimensions_of(kit, contract))
-
-
-def _draft(folder: Folder, frozen: FrozenCase) -> kinds.Case:
-    checks = [kinds.Check(agent=agent, run=1, score=score) for agent, score in (("oracle", kinds.FULL), ("noop", 0))]
-    return frozen.body(
-        ledger=folder.config.origin, after=NOWHERE, issued_at=NO_TIME, checks=checks, source=frozen.source
-    )
-
-
-def _refused(proposal: page.Proposal, reference: Judgement, starter: Judgement) -> frozenset[str]:
-    """What was proposed automatically and is not confirmed.
-
-    Raises:
-        InputError: something that the author declared is not.
-    """
-    broken: dict[str, str] = {}
-    for key, point in _judged(reference):
-        if point.score != kinds.FULL:
-            broken[key] = f"{point.name} does not hold on the reference, shot {point.shot} {point.note}".rstrip()
-    for key, point in _judged(starter):
-        if point.score != 0:
-            broken.setdefault(
-                key, f"{point.name} holds on the starter already, shot {point.shot} {point.note}".rstrip()
-            )
-    wrong = [what for key, what in sorted(broken.items()) if key not in proposal.automatic]
-    if wrong:
-        more = f" (and {len(wrong) - _SHOWN} more)" if len(wrong) > _SHOWN else ""
-        raise InputError("; ".join(wrong[:_SHOWN]) + more, where=f"kit of {proposal.kit.case}", fix="mend the kit")
-    return frozenset(broken)
-
-
-def _judged(judgement: Judgement) -> list[tuple[str, Checkpoint]]:
-    tables = {
-        "regional_visual": "regions",
-        "functional": "assertions",
-        "workflow": "assertions",
-        "preservation": "assertions",
-    }
-    return [
-        (f"{tables[point.dimension]}/{point.name}", point)
-        for point in judgement.checkpoints
-        if point.dimension in tables
-    ]
-
-
-def _check_score(judgement: Judgement, agent: str, run: int, expected: int) -> None:
-    if judgement.verdict.total == expected:
-        return
-    points = judgement.failed() if expected else judgement.scored()
-    named = ", ".join(f"{point.dimension}/{point.name} on {point.shot}: {point.score}" for point in points[:_SHOWN])
-    dimensions = ", ".join(f"{name} {tally.score}" for name, tally in judgement.verdict.dimensions.items())
-    raise CheckFailed(
-        f"the {agent} scored {judgement.verdict.total} and not {expected} in run {run}: {named or dimensions}",
-        where=f"gate {judgement.verdict.gate}, {dimensions}",
-        fix="leave out what does not hold still, or mend the kit, and freeze the case again",
-    )
 
 
 def _contract(path: Path | None) -> Contract:

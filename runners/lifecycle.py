@@ -36,7 +36,7 @@ from runners.grading import close, grade, log_archive
 from runners.outcome import decide
 from store.digest import Digest
 from store.directory import load_tree
-from store.errors import HarnessError, InputError
+from store.errors import HarnessError, InputError, RblError, Unavailable
 
 __all__ = ["STEPS", "Slot", "attempt_id", "close_failed", "finish_attempt", "run_attempt"]
 
@@ -143,7 +143,7 @@ def run_attempt(folder: Folder, backend: Backend, slot: Slot, watch: Watch = lam
             archive.finish(manifest)
             done("archived")
             finish_attempt(folder, opened, archive, log, done)
-        except (BackendFailure, OSError) as failure:
+        except (RblError, OSError) as failure:
             close_failed(folder, opened, archive, failure)
             done("closed")
     backend.reap(frozenset({attempt}))
@@ -187,7 +187,7 @@ def finish_attempt(
 
 
 def close_failed(
-    folder: Folder, opened: Record[kinds.AttemptOpened], archive: Archive, failure: BackendFailure | OSError
+    folder: Folder, opened: Record[kinds.AttemptOpened], archive: Archive, failure: RblError | OSError
 ) -> None:
     """Close an attempt as a harness failure, on harness-side evidence.
 
@@ -298,7 +298,10 @@ def _changes(folder: Folder, before: Digest, after: Digest) -> bytes:
     return "".join(rows).encode()
 
 
-def _fault(failure: BackendFailure | OSError) -> tuple[str, str]:
+def _fault(failure: RblError | OSError) -> tuple[str, str]:
+    """Reason code and detail of a fault on the harness's side."""
     if isinstance(failure, BackendFailure):
         return failure.reason, str(failure)
-    return ("disk" if failure.errno in {errno.ENOSPC, errno.EIO, errno.EDQUOT} else "engine"), str(failure)
+    if isinstance(failure, OSError) and failure.errno in {errno.ENOSPC, errno.EIO, errno.EDQUOT}:
+        return "disk", str(failure)
+    return ("preflight" if isinstance(failure, InputError | Unavailable) else "engine"), str(failure)

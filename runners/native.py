@@ -22,11 +22,14 @@ from pathlib import Path
 from typing import Final
 
 from cases.contract import BuildRecipe
+from cases.plan import Plan
 from ledger.records import kinds
 from runners import harvest, workspace
 from runners.agents.base import Places
 from runners.agents.registry import adapter
-from runners.backend import Built, Job, Observe, Produced
+from runners.backend import Built, Job, Observe, Produced, Rendered
+from runners.build import node, plain, site
+from runners.drive import driver_digest, seccomp_digest
 from runners.host import HostSpec, run_here
 from runners.production import CAP, GRACE, agent_result, faults, finish, guarded
 from runners.render import render_native

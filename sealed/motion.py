@@ -23,6 +23,7 @@ __all__ = ["Motion", "carry", "pay", "search"]
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 
 FLOOR: Final = 0.8
 """What a tile far from its place still counts."""
@@ -124,31 +125,38 @@ def _coarse(reference: Ints, candidate: Ints) -> tuple[Indices, Indices]:
     moved = np.zeros(down * across, np.int64), np.zeros(down * across, np.int64)
     if not down * across or min(candidate.shape[:2]) < COARSE:
         return moved[0].reshape(down, across), moved[1].reshape(down, across)
-    windows = np.lib.stride_tricks.sliding_window_view(candidate.astype(float), (COARSE, COARSE), (0, 1))
+    windows = np.lib.stride_tricks.sliding_window_view(candidate.astype(np.float32), (COARSE, COARSE), (0, 1))
     places_down, places_across = windows.shape[:2]
     places = np.ascontiguousarray(windows).reshape(places_down * places_across, -1)
-    tiles = reference[: down * COARSE, : across * COARSE].astype(float)
+    tiles = reference[: down * COARSE, : across * COARSE].astype(np.float32)
     tiles = tiles.reshape(down, COARSE, across, COARSE, 3).transpose(0, 2, 4, 1, 3).reshape(down * across, -1)
     varied = np.ptp(tiles.reshape(down * across, 3, COARSE * COARSE), axis=2).max(1) > FLAT_CELL
     rows, columns = np.divmod(np.arange(down * across), across)
     rows, columns = rows * COARSE, columns * COARSE
     wanted = np.flatnonzero(varied & ~_in_place(tiles, places, rows, columns, (places_down, places_across)))
     squares = (places * places).sum(1)
-    place_rows, place_columns = np.divmod(np.arange(places_down * places_across), places_across)
+    place_rows, place_columns = (
+        index.astype(np.float32) for index in np.divmod(np.arange(places_down * places_across), places_across)
+    )
     for start in range(0, len(wanted), CHUNK):
         some = wanted[start : start + CHUNK]
-        # whole numbers below 2^53: BLAS may add them in any order
-        costs = squares - 2 * (tiles[some] @ places.T)
-        costs += CELL_COST * np.abs(place_rows - rows[some, None])
-        costs += CELL_COST * np.abs(place_columns - columns[some, None])
-        chosen = costs.argmin(1)
-        moved[0][some] = place_rows[chosen] - rows[some]
-        moved[1][some] = place_columns[chosen] - columns[some]
+        # whole numbers of at most 255² · 192 + 10⁶ < 2²⁴: single precision is exact, and BLAS may add in any order
+        costs = tiles[some] @ places.T
+        costs *= -2
+        costs += squares
+        for place, own in ((place_rows, rows), (place_columns, columns)):
+            away = place - own[some, None].astype(np.float32)
+            np.abs(away, out=away)
+            away *= CELL_COST
+            costs += away
+        chosen_down, chosen_right = np.divmod(costs.argmin(1), places_across)
+        moved[0][some] = chosen_down - rows[some]
+        moved[1][some] = chosen_right - columns[some]
     return moved[0].reshape(down, across), moved[1].reshape(down, across)
 
 
 def _in_place(
-    tiles: Floats, places: Floats, rows: Indices, columns: Indices, shape: tuple[int, int]
+    tiles: Singles, places: Singles, rows: Indices, columns: Indices, shape: tuple[int, int]
 ) -> NDArray[np.bool_]:
     """Tiles so equal to what lies in their own place that no other place can cost less."""
     inside = (rows < shape[0]) & (columns < shape[1])

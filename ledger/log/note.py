@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, Protocol, Self
 
-from ledger.records import keys
+from ledger.records.keys import verify
 from store.errors import InputError, LogInvalid
 
 __all__ = [
@@ -107,7 +107,7 @@ class VerifierKey:
 
     def verify(self, text: bytes, signature: bytes) -> bool:
         """Whether the signature is this key's over the text."""
-        return keys.verify(self.public, signature, text)
+        return verify(self.public, signature, text)
 
     def __str__(self) -> str:
         return f"{self.name}+{self.id.hex()}+{base64.b64encode(bytes([ED25519]) + self.public).decode()}"

@@ -14,9 +14,11 @@ from ledger.log import merkle
 from ledger.log.journal import Batch
 from ledger.log.log import LogReader
 from ledger.records.envelope import Envelope
+from ledger.records.examined import Examined
 from ledger.records.gate import Gate
 from ledger.records.kinds import Head, TrustRoot
 from ledger.records.record import Record
+from ledger.records.statement import Statement
 from store.digest import Digest
 from store.errors import LogInvalid, RecordRejected
 
@@ -74,7 +76,9 @@ class Tip:
         leaf = envelope.format()
         if not self.size and envelope.digest != self._pinned:
             raise RecordRejected("origin", f"leaf 0 is not the pinned trust root {self._pinned}")
-        record = self._gate.admit(envelope, self.size)
+        return self._taken(self._gate.admit(envelope, self.size), leaf)
+
+    def _taken(self, record: Record, leaf: bytes) -> Record:
         if isinstance(record.body, TrustRoot):
             self.trust_roots.append((record.body, leaf))
         self._pending.append(merkle.leaf_hash(leaf))
@@ -85,6 +89,9 @@ class Tip:
     def follow(self, reader: LogReader) -> None:
         """Fold what a verified log holds beyond this tip.
 
+        Signatures are not verified again: whoever signed the checkpoint did, and every reader does. A record whose key
+        hints do not suffice is admitted in full.
+
         Raises:
             LogInvalid: the log does not continue this tip (`fork`), or holds a record that breaks a rule (`admission`).
         """
@@ -94,10 +101,25 @@ class Tip:
         self._reader = reader
         for leaf in reader.entries(start):
             try:
-                self.admit(Envelope.parse(leaf, where=f"record {self.size}"))
+                self._follow(leaf)
             except RecordRejected as error:
                 raise LogInvalid("admission", str(error), where=f"record {self.size}") from error
         self._pending.clear()
+
+    def _follow(self, leaf: bytes) -> None:
+        envelope = Envelope.parse(leaf)
+        statement = Statement.parse(envelope.payload)
+        if isinstance(statement.body, TrustRoot):
+            self.admit(envelope)
+            return
+        hints = tuple(signature.keyid for signature in envelope.signatures)
+        examined = Examined(envelope.digest, envelope.payload_digest, statement, hints)
+        try:
+            record = self._gate.admit_examined(examined, self.size)
+        except RecordRejected:
+            self.admit(envelope)
+        else:
+            self._taken(record, leaf)
 
     def replay(self, batch: Batch) -> None:
         """Fold a batch of the journal, which comes next.

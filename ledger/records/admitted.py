@@ -126,7 +126,7 @@ class Admitted:
 
     def _check_withdrawal(self, body: kinds.Withdrawal) -> None:
         target = body.target
-        if target.id not in _ids(self.record(target.record).body, target.kind):
+        if _id(self.record(target.record).body, target.kind) != target.id:
             what = f"{target.record} is no record of the {target.kind} {target.id}"
             raise RecordRejected("unknown-reference", what)
         if body.reinstates is not None:
@@ -137,19 +137,19 @@ class Admitted:
                 raise RecordRejected("reinstates", f"{body.reinstates} is lifted already")
 
 
-def _ids(body: kinds.Body, kind: str) -> tuple[str, ...]:
-    """The ids under which a record of that kind of thing can be withdrawn."""
+def _id(body: kinds.Body, kind: str) -> str | None:
+    """The id of the attempt, case or release that a record belongs to."""
     match kind, body:
         case "attempt", kinds.AttemptOpened() | kinds.Artifacts() | kinds.Captures() | kinds.AttemptClosed():
-            return (body.chain.attempt,)
+            return body.chain.attempt
         case "attempt", kinds.Evaluation() | kinds.EvaluationFailed():
-            return (body.attempt,)
+            return body.attempt
         case "case", kinds.Case():
-            return (body.id, f"{body.id}@{body.version}")
+            return body.id
         case "release", kinds.Release():
-            return (body.name,)
+            return body.name
         case _:
-            return ()
+            return None
 
 
 def _name(body: kinds.Body) -> tuple[str, ...] | None:

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Protocol, Self
 
+import msgspec
+
 from store import canonical
-from store.canonical import Json
 from store.digest import Digest
 from store.errors import CanonicalError, RecordRejected
 
@@ -41,6 +42,17 @@ class _Signing(Protocol):
     def keyid(self) -> str: ...
 
     def sign(self, message: bytes, /) -> bytes: ...
+
+
+class _LeafSignature(msgspec.Struct, forbid_unknown_fields=True):
+    keyid: str
+    sig: str
+
+
+class _Leaf(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    payload: str
+    payload_type: str
+    signatures: list[_LeafSignature]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,23 +124,25 @@ class Envelope:
         if len(data) > LEAF_LIMIT:
             raise _bad(f"{len(data)} bytes; a leaf has at most {LEAF_LIMIT}", where)
         try:
-            value = canonical.loads(data)
-        except CanonicalError as error:
-            raise _bad(error.what, where) from error
-        fields = _fields(value, ("payload", "payloadType", "signatures"), where)
-        if fields["payloadType"] != PAYLOAD_TYPE:
-            raise _bad(f"the payload is {str(fields['payloadType'])[:80]!r}, not {PAYLOAD_TYPE}", where)
-        items = fields["signatures"]
-        if not isinstance(items, list) or not 1 <= len(items) <= _MOST_SIGNATURES:
+            value = msgspec.json.decode(data, type=_Leaf)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise _bad(f"not the JSON of an envelope: {error}", where) from error
+        if value.payload_type != PAYLOAD_TYPE:
+            raise _bad(f"the payload is {value.payload_type[:80]!r}, not {PAYLOAD_TYPE}", where)
+        if not 1 <= len(value.signatures) <= _MOST_SIGNATURES:
             raise _bad(f"an envelope has 1 to {_MOST_SIGNATURES} signatures", where)
-        signatures = []
-        for item in items:
-            entry = _fields(item, ("keyid", "sig"), where)
-            if not isinstance(entry["keyid"], str):
-                raise _bad("a keyid is text", where)
-            signatures.append(Signature(entry["keyid"], _decode(entry["sig"], where)))
-        envelope = cls(_decode(fields["payload"], where), PAYLOAD_TYPE, tuple(signatures))
-        if envelope.format() != data:
+        try:
+            payload = base64.b64decode(value.payload.encode("ascii"), validate=True)
+            signatures = tuple(
+                Signature(item.keyid, base64.b64decode(item.sig.encode("ascii"), validate=True))
+                for item in value.signatures
+            )
+            envelope = cls(payload, PAYLOAD_TYPE, signatures)
+            written = envelope.format()
+        except (UnicodeEncodeError, binascii.Error, CanonicalError) as error:
+            raise _bad(f"not base64, or not canonical: {error}", where) from error
+        # decoders let spaces, order, duplicate keys and stray bits of base64 pass; one comparison lets none
+        if written != data:
             raise _bad("not the bytes that an envelope is written as", where)
         return envelope
 
@@ -143,22 +157,6 @@ def sign(payload: bytes, signers: Sequence[_Signing], payload_type: str = PAYLOA
     """An envelope around the payload, signed by each of the signers. Same input, same bytes (Ed25519)."""
     message = pae(payload_type, payload)
     return Envelope(payload, payload_type, tuple(Signature(signer.keyid, signer.sign(message)) for signer in signers))
-
-
-def _fields(value: Json, names: tuple[str, ...], where: str) -> dict[str, Json]:
-    if not isinstance(value, dict) or tuple(sorted(value)) != names:
-        raise _bad(f"expected an object with exactly {', '.join(names)}", where)
-    return value
-
-
-def _decode(value: Json, where: str) -> bytes:
-    """Standard base64 (RFC 4648, section 4). That encoding gives the same text back is shown by comparing the whole."""
-    if not isinstance(value, str):
-        raise _bad("payload and signatures are base64 text", where)
-    try:
-        return base64.b64decode(value.encode("ascii"), validate=True)
-    except (UnicodeEncodeError, binascii.Error) as error:
-        raise _bad("not base64", where) from error
 
 
 def _bad(what: str, where: str) -> RecordRejected:

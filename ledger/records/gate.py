@@ -22,13 +22,15 @@ check, and so is that the leaves are those of a signed checkpoint. Which of seve
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from ledger.records import kinds
 from ledger.records.admitted import Admitted
 from ledger.records.attempts import Attempts
 from ledger.records.envelope import Envelope
+from ledger.records.examined import Examined
 from ledger.records.record import Record
 from ledger.records.statement import Statement
 from ledger.records.trust import Signed, TrustState
@@ -63,51 +65,71 @@ class Gate:
         """The index of the record with this payload digest, or None."""
         return self._payloads.get(payload)
 
-    def admit(self, envelope: Envelope, index: int, *, hints_verified: bool = False) -> Record:
+    def admit(self, envelope: Envelope, index: int) -> Record:
         """Admit the next record.
 
         Args:
             envelope: the record.
             index: its place, which is `size`.
-            hints_verified: each signature was verified already against the key whose id is its hint.
 
         Raises:
             RecordRejected: a rule is broken; nothing has changed.
         """
-        try:
-            return self._admit(envelope, index, hints_verified)
-        except RecordRejected as error:
-            raise RecordRejected(
-                error.rule, error.what, where=error.where or f"record {index}", fix=error.fix
-            ) from error
+        with _placed(index):
+            statement = Statement.parse(envelope.payload)
+            body = statement.body
 
-    def _admit(self, envelope: Envelope, index: int, hints_verified: bool) -> Record:
+            def signed() -> Signed:
+                if isinstance(body, kinds.TrustRoot):
+                    return self.trust.check_root(body, envelope, index)
+                return self.trust.check(envelope, statement.kind, index)
+
+            record = self._admit(statement, envelope.digest, envelope.payload_digest, index, signed)
+            if isinstance(body, kinds.TrustRoot):
+                self.trust.install(body, envelope, index)
+            return record
+
+    def admit_examined(self, examined: Examined, index: int) -> Record:
+        """Admit the next record, of which everything that needs no state was checked elsewhere (`examined`).
+
+        Args:
+            examined: what was found; no trust root.
+            index: its place, which is `size`.
+
+        Raises:
+            RecordRejected: a rule is broken; nothing has changed.
+        """
+        with _placed(index):
+            kind = examined.statement.kind
+            return self._admit(
+                examined.statement,
+                examined.digest,
+                examined.payload_digest,
+                index,
+                lambda: self.trust.check_signers(examined.keyids, kind, index),
+            )
+
+    def _admit(
+        self, statement: Statement, digest: Digest, payload: Digest, index: int, signed: Callable[[], Signed]
+    ) -> Record:
+        body = statement.body
         if index != self.size:
             raise RecordRejected("order", f"record {index}, where {self.size} is the next")
-        statement = Statement.parse(envelope.payload)
-        body, payload = statement.body, envelope.payload_digest
         if body.ledger != self.origin:
             raise RecordRejected("origin", f"meant for the ledger {body.ledger}, and this is {self.origin}")
         if payload in self._payloads:
             raise RecordRejected("duplicate", f"the same statement is record {self._payloads[payload]}")
-        signed = self._signed(envelope, statement, index, hints_verified)
+        by = signed()
         self._check_head(body.after, index)
         if isinstance(body, kinds.Release):
             self._check_head(body.cutoff, index)
         self._admitted.check(body)
         self._attempts.check(body)
-        record = Record(index, envelope.digest, payload, body, statement.kind, signed.keyids, signed.role)
-        if isinstance(body, kinds.TrustRoot):
-            self.trust.install(body, envelope, index)
+        record = Record(index, digest, payload, body, statement.kind, by.keyids, by.role)
         self._payloads[payload] = index
         self._admitted.add(record)
         self._attempts.add(record)
         return record
-
-    def _signed(self, envelope: Envelope, statement: Statement, index: int, hints_verified: bool) -> Signed:
-        if isinstance(statement.body, kinds.TrustRoot):
-            return self.trust.check_root(statement.body, envelope, index)
-        return self.trust.check(envelope, statement.kind, index, hints_verified=hints_verified)
 
     def _check_head(self, head: kinds.Head | None, index: int) -> None:
         if head is None:  # a trust root of version 1, whose place `trust` has checked
@@ -116,3 +138,14 @@ class Gate:
             raise RecordRejected("after", f"it names a head of {head.size} records, and {index} are before it")
         if self._root_at(head.size) != head.root:
             raise RecordRejected("after", f"at {head.size} records the root of this log was not {head.root}")
+
+
+@contextmanager
+def _placed(index: int) -> Iterator[None]:
+    """Say of a refusal which record it is about, where the rule did not."""
+    try:
+        yield
+    except RecordRejected as error:
+        if error.where:
+            raise
+        raise RecordRejected(error.rule, error.what, where=f"record {index}", fix=error.fix) from error

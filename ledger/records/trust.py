@@ -111,29 +111,45 @@ class TrustState:
         """Whether the root in force says that the key's signature at this index does not count, or not any more."""
         return self._rules is not None and self._rules.distrusts(keyid, index)
 
-    def check(self, envelope: Envelope, kind: str, index: int, *, hints_verified: bool = False) -> Signed:
+    def check(self, envelope: Envelope, kind: str, index: int) -> Signed:
         """Check that a record's signatures suffice for its kind at its index. Not for trust roots.
 
         Args:
             envelope: the record.
             kind: of its body.
             index: its place in the log.
-            hints_verified: each signature was verified already against the key whose id is its hint.
 
         Raises:
             RecordRejected: `no-trust-root`, `one-signature`, `signature`, `unknown-key`, `duplicate-key`, `role`,
                 `distrusted` or `threshold`.
         """
+        public = {} if self._rules is None else self._rules.public
+        _check_number(len(envelope.signatures), kind)
+        return self.check_signers(_signers(envelope, public) if public else [], kind, index)
+
+    def check_signers(self, signers: Sequence[str], kind: str, index: int) -> Signed:
+        """The same, of signatures that were verified already.
+
+        Args:
+            signers: the id of the key that each signature was verified with.
+            kind: of the record's body.
+            index: its place in the log.
+
+        Raises:
+            RecordRejected: as `check`, but for `signature`.
+        """
         rules = self._rules
         if rules is None:
             raise RecordRejected("no-trust-root", f"a {kind} before the first trust root", fix="run `rbl init`")
-        if len(envelope.signatures) != 1 and kind not in SEVERAL_SIGNATURES:
-            raise RecordRejected("one-signature", f"{len(envelope.signatures)} signatures; a {kind} bears exactly one")
-        signers = _signers(envelope, rules.public, hints_verified=hints_verified)
+        _check_number(len(signers), kind)
+        if unknown := set(signers) - set(rules.public):
+            raise RecordRejected("unknown-key", f"signed by {', '.join(unknown)}, which the trust root does not list")
+        if len(set(signers)) != len(signers):
+            raise RecordRejected("duplicate-key", "one key signed twice; it counts once")
         roles = [role for role, grant in sorted(rules.body.roles.items()) if kind in grant.kinds]
         if not roles:
             raise RecordRejected("role", f"no role may sign a {kind}")
-        # the role that all of them hold, if there is one; else the first tells what is wrong
+        # of several roles that may sign it, the one that most of them hold
         best = max(roles, key=lambda role: len(set(signers).intersection(rules.body.roles[role].keys)))
         counted = rules.count(best, signers, index)
         if len(counted) != len(signers):
@@ -183,23 +199,18 @@ class TrustState:
         return new, Signed("root", tuple(sorted(counted)))
 
 
-def _signers(envelope: Envelope, public: Mapping[str, bytes], *, hints_verified: bool = False) -> list[str]:
+def _signers(envelope: Envelope, public: Mapping[str, bytes]) -> list[str]:
     """The id of the key behind each signature, all different.
 
     Raises:
         RecordRejected: `signature`, `unknown-key` or `duplicate-key`.
     """
     found: list[str] = []
+    message = envelope.signed
     for signature in envelope.signatures:
         hint = signature.keyid
-        keyid: str | None
-        if hints_verified and hint in public:
-            keyid = hint
-        else:
-            candidates = [hint] if hint in public else []
-            candidates += [known for known in public if known != hint]
-            message = envelope.signed
-            keyid = next((name for name in candidates if keys.verify(public[name], signature.sig, message)), None)
+        candidates = [hint, *(known for known in public if known != hint)] if hint in public else list(public)
+        keyid = next((name for name in candidates if keys.verify(public[name], signature.sig, message)), None)
         if keyid is None:
             if hint in public:
                 raise RecordRejected("signature", f"the signature of the key {hint} does not verify")
@@ -208,6 +219,11 @@ def _signers(envelope: Envelope, public: Mapping[str, bytes], *, hints_verified:
             raise RecordRejected("duplicate-key", f"the key {keyid} signed twice; it counts once")
         found.append(keyid)
     return found
+
+
+def _check_number(signatures: int, kind: str) -> None:
+    if signatures > 1 and kind not in SEVERAL_SIGNATURES:
+        raise RecordRejected("one-signature", f"{signatures} signatures; a {kind} bears exactly one")
 
 
 def _public(body: kinds.TrustRoot) -> dict[str, bytes]:

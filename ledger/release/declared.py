@@ -22,6 +22,7 @@ from ledger.records.record import Record
 from ledger.release.cutoff import Attempt, Cut, Scope
 from ledger.release.finding import Finding
 from ledger.release.outcome import gaps
+from store.digest import Digest
 
 __all__ = ["declared", "limits_for", "total_of"]
 
@@ -216,6 +217,10 @@ def _arithmetic(scope: Scope, attempt: Attempt, body: kinds.Evaluation) -> Itera
         yield Finding(
             "verdict", attempt.id, "evaluated in other dimensions than the case uses", "its total leaves something out"
         )
+    seen = _seen(attempt) - set(verdict.inputs)
+    if seen:
+        what = f"its evaluation left out {len(seen)} of its captures"
+        yield Finding("verdict", attempt.id, what, "its score is not of all that was seen")
     public = scope.protocol.body.weights
     wrong = sorted(
         name for name in verdict.dimensions if name != _GATE and verdict.weights.get(name) != public.get(name)
@@ -228,3 +233,11 @@ def _arithmetic(scope: Scope, attempt: Attempt, body: kinds.Evaluation) -> Itera
     if verdict.total != total_of(verdict):
         what = f"its total is {verdict.total}, its dimensions give {total_of(verdict)}"
         yield Finding("verdict", attempt.id, what, "the score does not follow from its parts")
+
+
+def _seen(attempt: Attempt) -> set[Digest]:
+    """The objects that an evaluation must have looked at."""
+    if attempt.captures is None:
+        return set()
+    body = attempt.captures.body
+    return {body.plan, body.sweep, *(shot.tree for shot in body.shots if shot.tree is not None)}

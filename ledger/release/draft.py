@@ -10,7 +10,7 @@ them from drifting apart, and the JavaScript verifier, written independently, ke
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -84,3 +84,12 @@ class Draft:
             *retries(self.cut, self.scope),
             *withdrawals(self.cut, self.scope),
         ]
+
+    def records(self) -> Iterator[Record]:
+        """Every record that the release rests on, its attempts' all included."""
+        scope = self.scope
+        yield from (scope.schedule, scope.split, scope.protocol)
+        yield from scope.cases.values()
+        yield from scope.entries.values()
+        for attempt in scope.attempts(self.cut):
+            yield from attempt.records

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final
 
+from ledger import reach
 from ledger.records import kinds
-from ledger.release.cutoff import Attempt, Cut, Scope
+from ledger.release.cutoff import Cut, Scope
 from ledger.release.finding import Finding
 from store.digest import Digest
 from store.errors import InputError
@@ -26,8 +26,6 @@ from store.objects import ObjectStore
 from store.tree import Tree
 
 __all__ = ["Checked", "Named", "check", "needed"]
-
-_TREE: Final = "application/vnd.rbl.tree.v1+json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,39 +109,17 @@ def _hash(store: ObjectStore, digest: Digest) -> tuple[int, str]:
 
 
 def _all(cut: Cut, scope: Scope, release: kinds.Release) -> Iterator[tuple[Digest, Named]]:
-    yield release.results, Named("result artifact")
-    yield release.leaves, Named("leaves")
+    yield from _named("release", release)
     for case in scope.cases.values():
-        body = case.body
-        who = f"case {body.id}"
-        yield body.package, Named(f"{who}: package", tree=True)
-        yield body.evidence, Named(f"{who}: evidence", tree=True)
-        yield body.starter, Named(f"{who}: starter", tree=True)
-        yield body.contract, Named(f"{who}: contract")
-        yield body.plan, Named(f"{who}: probe plan")
-        yield body.sealed.kit, Named(f"{who}: sealed kit")
+        yield from _named(f"case {case.body.id}", case.body)
     for entry in scope.entries.values():
-        if entry.body.agent.files is not None:
-            yield entry.body.agent.files, Named(f"entry {entry.body.id}: agent", tree=True)
+        yield from _named(f"entry {entry.body.id}", entry.body)
     for attempt in scope.attempts(cut):
-        for digest, what, tree in _attempt(attempt):
-            yield digest, Named(f"{attempt.id}: {what}", tree=tree)
+        for record in attempt.records:
+            yield from _named(attempt.id, record.body)
 
 
-def _attempt(attempt: Attempt) -> Iterable[tuple[Digest, str, bool]]:
-    for record in (*attempt.artifacts, *attempt.late):
-        if record.body.workspace is not None:
-            yield record.body.workspace, "workspace", True
-        if record.body.build is not None:
-            yield record.body.build, "build", True
-        for item in record.body.items:
-            yield item.digest, item.name, item.media_type == _TREE
-    if attempt.captures is not None:
-        yield attempt.captures.body.sweep, "sweep", False
-        for shot in attempt.captures.body.shots:
-            if shot.tree is not None:
-                yield shot.tree, f"capture {shot.id}", True
-    for evaluation in attempt.evaluations:
-        yield evaluation.body.detail, "verdict detail", False
-    if attempt.closed is not None and attempt.closed.body.events is not None:
-        yield attempt.closed.body.events, "events", False
+def _named(who: str, body: kinds.Body) -> Iterator[tuple[Digest, Named]]:
+    for place, digest, tree in reach.named(body):
+        if digest is not None:
+            yield digest, Named(f"{who}: {place}", tree=tree)

@@ -5,7 +5,7 @@
 
 It refuses, naming each of them, open attempts, slots never opened, and whatever else a verifier would refuse: a release
 that does not verify cannot be made by this command. When the record is in the log and its folder is not (a crash, or a
-checkout elsewhere), `write_folder` makes the folder from log and store.
+checkout elsewhere), freezing the same schedule again writes the folder from log and store, and records nothing.
 """
 
 from __future__ import annotations
@@ -59,14 +59,18 @@ def freeze(folder: Folder, name: str, schedule: str) -> Record[kinds.Release]:
         Unavailable: the release manager's key is not at hand.
     """
     ledger = Ledger.open(folder)
+    wanted = ledger.schedule(schedule).digest
     for record in ledger.of(kinds.Release):
         if record.body.name == name:
+            if record.body.schedule == wanted and not (folder.releases / name).exists():
+                write_folder(folder, record)
+                return record
             raise Conflict(
                 f"the release {name} is frozen (record {record.index})",
                 where=str(folder.releases / name),
                 fix="choose another name: a release is never redefined",
             )
-    draft = Draft.of(ledger.records, ledger.head, ledger.schedule(schedule).digest)
+    draft = Draft.of(ledger.records, ledger.head, wanted)
     refuse(f"the release {name} cannot be frozen", draft.findings(), fix="see rbl attempt list, rbl attempt recover")
     store = folder.store
     results, leaves = store.put_bytes(draft.results), store.put_bytes(draft.leaves)

@@ -19,12 +19,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ledger.reader import Ledger
+from ledger.reader import AttemptRecords, Ledger
 from ledger.records import kinds
 from ledger.records.record import Record
-from ledger.release.cutoff import Attempt, Cut
 from ledger.release.leaves import parse_leaves
-from ledger.release.outcome import slot_of, withdrawn
+from ledger.release.outcome import withdrawn
 from ledger.release.report import decimal_text
 from store import canonical
 from store.digest import Digest
@@ -67,22 +66,28 @@ def trace(ledger: Ledger, store: ObjectStore, attempt: str) -> Line:
     Args:
         ledger: a verified view.
         store: the objects beside it.
-        attempt: its id, or a prefix that it alone has.
+        attempt: its id, or the beginning or end of its id alone.
 
     Raises:
-        InputError: no attempt, or several, begin so.
+        InputError: no attempt, or several, are called so.
     """
-    cut = Cut.of(ledger.records, ledger.head.size)
-    found = cut.attempts[ledger.attempt(attempt).id]
-    return _Tracer(cut, store).attempt(found)
+    tracer = _Tracer(
+        ledger,
+        store,
+        tuple(ledger.of(kinds.Withdrawal)),
+        tuple(ledger.of(kinds.Release)),
+    )
+    return tracer.attempt(ledger.attempt(attempt))
 
 
 @dataclass(frozen=True, slots=True)
 class _Tracer:
-    cut: Cut
+    ledger: Ledger
     store: ObjectStore
+    withdrawals: tuple[Record[kinds.Withdrawal], ...]
+    releases: tuple[Record[kinds.Release], ...]
 
-    def attempt(self, attempt: Attempt) -> Line:
+    def attempt(self, attempt: AttemptRecords) -> Line:
         body = attempt.opened.body
         lines = [
             *self._case(body.case.record),
@@ -102,10 +107,7 @@ class _Tracer:
         return Line(f"attempt {attempt.id}", all(_sound(line) for line in lines), children=tuple(lines))
 
     def _case(self, digest: Digest) -> Iterator[Line]:
-        case = self.cut.by_digest.get(digest)
-        if case is None or not isinstance(case.body, kinds.Case):
-            yield Line("case: the record is not in the log", ok=False, digest=digest)
-            return
+        case = self.ledger.get_as(digest, kinds.Case)
         body = case.body
         if body.source is not None:
             yield self._record(body.source, kinds.Source, "source")
@@ -122,12 +124,11 @@ class _Tracer:
             yield Line("outside any schedule", ok=True)
             return
         yield self._record(body.schedule, kinds.Schedule, "schedule")
-        schedule = self.cut.by_digest.get(body.schedule)
-        if schedule is not None and isinstance(schedule.body, kinds.Schedule):
-            yield self._record(schedule.body.protocol, kinds.Protocol, "protocol")
-            yield self._record(schedule.body.split, kinds.Split, "split")
+        schedule = self.ledger.get_as(body.schedule, kinds.Schedule)
+        yield self._record(schedule.body.protocol, kinds.Protocol, "protocol")
+        yield self._record(schedule.body.split, kinds.Split, "split")
 
-    def _opened(self, attempt: Attempt) -> Line:
+    def _opened(self, attempt: AttemptRecords) -> Line:
         body, place = attempt.opened.body, attempt.opened.body.environment
         limits = body.limits
         conditions = [
@@ -172,7 +173,7 @@ class _Tracer:
         what = f"evaluation: total {decimal_text(verdict.total)}, evaluator {record.body.evaluator.short}"
         return self._line(record, what, parts)
 
-    def _closed(self, attempt: Attempt) -> Iterator[Line]:
+    def _closed(self, attempt: AttemptRecords) -> Iterator[Line]:
         closed = attempt.closed
         if closed is None:
             yield Line("never closed", ok=False)
@@ -183,17 +184,15 @@ class _Tracer:
             notes.append(self._object("events", body.events))
         yield self._line(closed, f"closed: {body.outcome}, {body.reason}, after {body.milliseconds} ms", notes)
 
-    def _tries(self, attempt: Attempt) -> Iterator[Line]:
-        slot = slot_of(attempt)
-        for other in self.cut.attempts.values():
-            same = other.opened.body.schedule == attempt.opened.body.schedule and slot_of(other) == slot
-            if same and other.id == attempt.opened.body.retry_of:
+    def _tries(self, attempt: AttemptRecords) -> Iterator[Line]:
+        for other in self.ledger.attempts():
+            if other.id == attempt.opened.body.retry_of:
                 yield self._line(other.opened, f"retry of {other.id}", [])
-            elif same and other.opened.body.retry_of == attempt.id:
+            elif other.opened.body.retry_of == attempt.id:
                 yield self._line(other.opened, f"tried again as {other.id}", [])
 
-    def _withdrawals(self, attempt: Attempt) -> Iterator[Line]:
-        for record in self.cut.withdrawals:
+    def _withdrawals(self, attempt: AttemptRecords) -> Iterator[Line]:
+        for record in self.withdrawals:
             target = record.body.target
             if not self._concerns(record, attempt):
                 continue
@@ -203,15 +202,15 @@ class _Tracer:
             what = f"{target.kind} {verb} by {record.body.author}: {record.body.reason}, {record.body.detail}"
             yield self._line(record, what, digests)
 
-    def _concerns(self, record: Record[kinds.Withdrawal], attempt: Attempt) -> bool:
+    def _concerns(self, record: Record[kinds.Withdrawal], attempt: AttemptRecords) -> bool:
         target = record.body.target
         if target.kind == "attempt":
             return target.id == attempt.id
         return target.kind == "case" and target.record == attempt.opened.body.case.record
 
-    def _releases(self, attempt: Attempt) -> Iterator[Line]:
-        gone = withdrawn(self.cut.withdrawals)
-        for release in self.cut.releases:
+    def _releases(self, attempt: AttemptRecords) -> Iterator[Line]:
+        gone = withdrawn(self.withdrawals)
+        for release in self.releases:
             body = release.body
             if body.schedule != attempt.opened.body.schedule:
                 continue
@@ -221,7 +220,7 @@ class _Tracer:
                 below.append(Line("the release was withdrawn since", ok=True))
             later = [
                 record
-                for record in self.cut.withdrawals
+                for record in self.withdrawals
                 if record.index >= body.cutoff.size and self._concerns(record, attempt)
             ]
             below += [
@@ -247,9 +246,7 @@ class _Tracer:
         return "does not know this attempt", True
 
     def _record(self, digest: Digest, wanted: type[kinds.Body], text: str) -> Line:
-        record = self.cut.by_digest.get(digest)
-        if record is None or not isinstance(record.body, wanted):
-            return Line(f"{text}: the record is not in the log", ok=False, digest=digest)
+        record = self.ledger.get_as(digest, wanted)
         name = getattr(record.body, "name", None)
         return self._line(record, f"{text} {name}" if name else text, [])
 
@@ -259,16 +256,7 @@ class _Tracer:
 
     def _line(self, record: Record, text: str, children: Iterable[Line], *, ok: bool = True) -> Line:
         keys = ", ".join(keyid[:8] for keyid in record.keyids)
-        return Line(text, ok, record.index, record.digest, f"{self._role(record)} {keys}", tuple(children))
-
-    def _role(self, record: Record) -> str:
-        """The role that the trust root in force at its index gives the keys that signed it."""
-        for root in reversed(self.cut.trust_roots):
-            if root.index < record.index or record.index == 0:
-                for role, grant in root.body.roles.items():
-                    if record.kind in grant.kinds and set(record.keyids) <= set(grant.keys):
-                        return role
-        return "unknown"
+        return Line(text, ok, record.index, record.digest, f"{record.role} {keys}", tuple(children))
 
 
 def _sound(line: Line) -> bool:

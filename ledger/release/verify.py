@@ -118,6 +118,7 @@ def _records(walk: Walk) -> str:
     """Every envelope under the rules of admission, the copies of the trust roots, and the release record itself."""
     records = walk.admit()
     walk.find_record()
+    walk.check_distrust()
     return f"{len(records)} envelopes: signature, role at their index, schema, canonical form, chain"
 
 

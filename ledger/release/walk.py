@@ -10,6 +10,7 @@ there. A method that cannot give what its caller needs raises `NotReachedError`;
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,9 +22,8 @@ from ledger.log.authority import log_keys, read_checkpoint, trust_chain
 from ledger.log.checkpoint import open_checkpoint
 from ledger.log.pin import Pin
 from ledger.records import kinds
-from ledger.records.envelope import Envelope
-from ledger.records.gate import Gate
 from ledger.records.record import Record
+from ledger.release.admission import admit_all
 from ledger.release.draft import Draft
 from ledger.release.finding import Finding
 from ledger.release.logfiles import Rebuilt, rebuild
@@ -186,14 +186,18 @@ class Walk:
             raise NotReachedError("no records")
         if Digest.of(rebuilt.entries[0]) != self.trusted:
             self.find("pin", "record 0", f"not the trust root {self.trusted}", _NOBODY)
-        gate = Gate(self.folder.config.origin, rebuilt.levels.root)
+        trusted = self.trusted
+        roots = self.attempt("checkpoint", "trust", _NOBODY, lambda: trust_chain(self.folder, trusted))
+        public = {key.keyid: base64.b64decode(key.public) for root in roots or () for key in root.keys}
+        origin = self.folder.config.origin
+        admission = admit_all(rebuilt.entries, origin, rebuilt.levels.root, public, processes=self.processes)
         records: list[Record] = []
-        for index, entry in enumerate(rebuilt.entries):
-            place = f"record {index}"
-            record = self.attempt("record", place, _RULES, lambda: gate.admit(Envelope.parse(entry), index))  # noqa: B023
-            if record is None:
-                raise NotReachedError(f"{place} may not stand in the log")
+        while (
+            record := self.attempt("record", f"record {len(records)}", _RULES, lambda: next(admission, None))
+        ) is not None:
             records.append(record)
+        if len(records) != len(rebuilt.entries):
+            raise NotReachedError(f"record {len(records)} may not stand in the log")
         self.records = records
         for record in records:
             if isinstance(record.body, kinds.TrustRoot):
@@ -234,6 +238,17 @@ class Walk:
             what = f"its cutoff of {cutoff.size} records is no earlier state of this log"
             self.find("proof", f"release {self.name}", what, _HISTORY)
             raise NotReachedError("no cutoff")
+
+    def check_distrust(self) -> None:
+        """Find what the release rests on that a later trust root no longer trusts, for its index too."""
+        roots = [record.body for record in self.records or () if isinstance(record.body, kinds.TrustRoot)]
+        limits = {key.keyid: key.distrusted_from for key in roots[-1].keys} if roots else {}
+        for record in (self.release(), *self.draft().records()):
+            for keyid in record.keyids:
+                limit = limits.get(keyid)
+                if limit is not None and record.index >= limit:
+                    what = f"its key {keyid} was distrusted afterwards, from record {limit} on"
+                    self.find("record", f"record {record.index}", what, "nobody vouches for what it says")
 
     def release(self) -> Record[kinds.Release]:
         """The release record."""

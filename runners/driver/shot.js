@@ -36,7 +36,8 @@ async function look(page, settings, steps) {
 
   const context = await page.isolated();
   const closed = [];
-  for (const backendNodeId of snapshot.closedRoots(captured)) {
+  const roots = snapshot.hasClosed(captured) ? snapshot.closedRoots((await cdp.send('DOM.getDocument', {depth: -1, pierce: true})).root) : [];
+  for (const backendNodeId of roots) {
     const {object} = await cdp.send('DOM.resolveNode', {backendNodeId, executionContextId: context});
     closed.push({objectId: object.objectId});
   }

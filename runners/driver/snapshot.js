@@ -22,11 +22,17 @@ function sparse(table, strings) {
   return new Map((table ? table.index : []).map((node, at) => [node, table.value ? strings[table.value[at]] || '' : true]));
 }
 
-/** Closed shadow roots of the page: their backend ids. */
-function closedRoots(captured) {
-  const {nodes} = captured.documents[0];
-  const kinds = sparse(nodes.shadowRootType, captured.strings);
-  return [...kinds].filter(([, kind]) => kind === 'closed').map(([index]) => nodes.backendNodeId[index]);
+/** Whether some node of the page lies in a closed shadow root. */
+function hasClosed(captured) {
+  const kinds = sparse(captured.documents[0].nodes.shadowRootType, captured.strings);
+  return [...kinds.values()].includes('closed');
+}
+
+/** Backend ids of the closed shadow roots below a node of DOM.getDocument, frames left out. */
+function closedRoots(node) {
+  const roots = (node.shadowRoots || []).filter((root) => root.shadowRootType === 'closed').map((root) => root.backendNodeId);
+  const below = [...(node.children || []), ...(node.shadowRoots || [])];
+  return [...roots, ...below.flatMap(closedRoots)];
 }
 
 function collect(captured) {
@@ -99,6 +105,7 @@ function collect(captured) {
     });
   }
   for (const element of elements) element.text = short(tidy(element.text));
+  choose(elements);
 
   const lines = [];
   textBoxes.layoutIndex.forEach((at, box) => {
@@ -110,6 +117,17 @@ function collect(captured) {
     if (text && width > 0 && height > 0 && drawn(owner)) lines.push({t: short(text), b: [x, y, width, height].map(length)});
   });
   return {elements, lines, byBackend};
+}
+
+/** The snapshot says which options are chosen, not what their select is worth: the first chosen option's value. */
+function choose(elements) {
+  for (const element of elements) if (element.tag === 'select') element.value = '';
+  for (const element of [...elements].reverse()) {
+    if (element.tag !== 'option' || !element.checked) continue;
+    let above = element.parent;
+    while (above >= 0 && elements[above].tag !== 'select') above = elements[above].parent;
+    if (above >= 0) elements[above].value = element.attrs.value ?? element.text;
+  }
 }
 
 const QUIET = new Set(['InlineTextBox', 'StaticText', 'LineBreak']);
@@ -138,4 +156,4 @@ function canonical(value) {
   return JSON.stringify(value);
 }
 
-module.exports = {STYLES, accessibility, ascii, canonical, closedRoots, collect, short};
+module.exports = {STYLES, accessibility, ascii, canonical, closedRoots, collect, hasClosed, short};

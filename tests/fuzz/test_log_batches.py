@@ -27,7 +27,7 @@ STEPS = st.lists(
         st.tuples(st.just("crash"), st.integers(1, 5_000)),
         st.tuples(st.just("lose-tiles"), st.just(0)),
     ),
-    max_size=14,
+    max_size=10,
 )
 
 
@@ -89,7 +89,7 @@ class History:
         self.open()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=20)
 @given(STEPS)
 def test_any_history_gives_the_tree_of_its_entries(steps):
     root = Path(tempfile.mkdtemp())

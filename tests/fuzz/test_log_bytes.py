@@ -1,9 +1,9 @@
-"""Bytes of any kind where notes, proofs, journals and paths are read: refused with our errors, or exactly what is written."""
+"""Bytes of any kind where notes, proofs, journals and paths are read: refused, or exactly what is written."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ledger.log.checkpoint import Checkpoint
@@ -16,13 +16,15 @@ from store.errors import InputError, LogInvalid
 PIECES = st.lists(
     st.sampled_from(
         [b"\n", b"\n\n", "— ".encode(), b"example.org/bench", b" ", b"AAAAAAAA", b"0", b"3", b"index ", b"extra ", b"+",
-         b"c2sp.org/tlog-proof@v1\n", b"CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=", "\u2028".encode(), b"\r", b"=", b"\xff"]
+         b"c2sp.org/tlog-proof@v1\n", b"CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=", "\u2028".encode(), b"\r", b"=",
+         b"\xff"]
     ),
     max_size=24,
 ).map(b"".join)  # fmt: skip
 BYTES = st.one_of(PIECES, st.binary(max_size=300))
 
 
+@settings(deadline=None)
 @given(BYTES)
 def test_a_note_is_refused_or_what_format_writes(data):
     try:
@@ -32,6 +34,7 @@ def test_a_note_is_refused_or_what_format_writes(data):
     assert note.format() == data
 
 
+@settings(deadline=None)
 @given(st.one_of(PIECES.map(lambda data: data.decode("utf-8", "replace")), st.text()))
 @example("a\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n")
 def test_a_checkpoint_is_refused_or_what_format_writes(text):
@@ -42,6 +45,7 @@ def test_a_checkpoint_is_refused_or_what_format_writes(text):
     assert checkpoint.format() == text
 
 
+@settings(deadline=None)
 @given(BYTES)
 @example(b"c2sp.org/tlog-proof@v1\nindex 0\n\nany checkpoint")
 @example(b"c2sp.org/tlog-proof@v1\nextra \nindex 0\n\n")
@@ -53,6 +57,7 @@ def test_a_proof_is_refused_or_what_format_writes(data):
     assert proof.format() == data
 
 
+@settings(deadline=None)
 @given(st.text(), st.integers(0, 3))
 def test_a_path_is_refused_or_what_str_writes(text, part):
     candidate = ["tile/", "tile/0/", "tile/entries/", ""][part] + text
@@ -63,12 +68,14 @@ def test_a_path_is_refused_or_what_str_writes(text, part):
     assert str(path) == candidate
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_a_verifier_key_is_refused_or_what_str_writes(text):
     with pytest.raises(InputError):
         VerifierKey.parse(text)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300), st.integers(0, 256))
 def test_a_bundle_is_refused_or_what_format_writes(data, width):
     try:
@@ -78,6 +85,7 @@ def test_a_bundle_is_refused_or_what_format_writes(data, width):
     assert format_bundle(entries) == data
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_a_journal_is_refused_or_begins_with_its_batches(data):
     for candidate in (data, b"rbl-journal/1\n" + data):
@@ -90,6 +98,7 @@ def test_a_journal_is_refused_or_begins_with_its_batches(data):
         assert candidate.startswith(written[:end])
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_a_batch_of_any_bytes_is_none(data):
     assert Batch.parse(data) is None

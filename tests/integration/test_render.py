@@ -3,6 +3,7 @@
 import io
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,10 @@ from cases.contract import Locator, Step
 from cases.plan import Plan, PlanShot, Settings, Size, SweepPath
 from ledger.records import kinds
 from runners.backend import Job, Rendered
-from runners.container import Engine
+from runners.container import Engine, Mount, RunSpec, labels
+from runners.drive import SECCOMP, mounts
 from runners.image import Image, ensure
-from runners.render import environment, render
+from runners.render import environment, render, render_native
 from store.digest import Digest
 from store.directory import load_tree, save_tree
 from store.objects import ObjectStore
@@ -59,8 +61,8 @@ def draw(engine: Engine, image: Image, store: ObjectStore) -> Draw:
     ) -> Rendered:
         files = {path: text.encode() if isinstance(text, str) else text for path, text in pages.items()}
         tree = Tree.of(TreeEntry.file(path, store.put_bytes(data), len(data)) for path, data in files.items())
-        default = tuple(shot(path.removesuffix(".html"), f"/{path}") for path in files if path.endswith(".html"))
-        plan = Plan(Settings(**{"shot_ms": 10_000, **settings}), shots or default, sweep)
+        every = shots or tuple(shot(path.removesuffix(".html"), f"/{path}") for path in files if path.endswith(".html"))
+        plan = Plan(Settings(**{"shot_ms": 20_000, **settings}), every, sweep)
         return render(engine, store, image, uuid.uuid4().hex[:12], save_tree(store, tree), plan, job())
 
     return draw
@@ -116,16 +118,17 @@ def node(page: Capture, tag: str) -> int:
 
 LIVELY = html(
     "<h1>Words</h1><div class=a></div><p id=out></p><canvas width=100 height=100></canvas><img src=a.svg>"
-    "<svg width=40 height=40><rect width=20 height=20><animate attributeName=x from=0 to=20 dur=1s repeatCount=indefinite />"
-    "</rect></svg><div style='height:2000px'></div><img loading=lazy src='a.svg?lazy'>"
+    "<svg width=40 height=40><rect width=20 height=20>"
+    "<animate attributeName=x from=0 to=20 dur=1s repeatCount=indefinite /></rect></svg>"
+    "<div style='height:2000px'></div><img loading=lazy src='a.svg?lazy'>"
     "<script>"
     "const say = (t) => out.append(t + ' ');"
     "say(Math.random()); say(new Date().toISOString()); say(performance.now());"
     "say(crypto.randomUUID()); say(crypto.getRandomValues(new Uint8Array(4)).join());"
     "setInterval(() => say(Date.now() % 100000), 333); setInterval(() => {}, 0);"
     "const c = document.querySelector('canvas').getContext('2d');"
-    "const paint = (t) => { c.fillStyle = `hsl(${Math.random() * 360} 80% 50%)`; c.fillRect(t % 90, Math.random() * 90, 9, 9);"
-    " requestAnimationFrame(paint); }; requestAnimationFrame(paint);"
+    "const paint = (t) => { c.fillStyle = `hsl(${Math.random() * 360} 80% 50%)`;"
+    " c.fillRect(t % 90, Math.random() * 90, 9, 9); requestAnimationFrame(paint); }; requestAnimationFrame(paint);"
     "fetch('https://example.com/pixel').catch((e) => say(e.name));"
     "</script>",
     "@keyframes k{to{margin-left:500px}} .a{width:50px;height:50px;background:red;animation:k 3s infinite linear}"
@@ -159,8 +162,9 @@ def test_text_is_hidden_in_the_second_picture_and_rasters_in_the_third(draw: Dra
         "<div class=g></div><canvas id=c width=20 height=20></canvas>"
         "<script>const x=c.getContext('2d');x.fillStyle='#f0f';x.fillRect(0,0,20,20)</script>",
         "*{color:red;font:20px sans-serif;border:0} ::placeholder{color:red} p::before{content:'before';color:red}"
-        "input{background:white} .bg{width:50px;height:50px;background:url(a.svg)} .g{height:20px;background:linear-gradient(blue,blue)}"
-        ".clip{background:red;-webkit-background-clip:text;color:transparent} p{text-shadow:1px 1px red;text-decoration:underline}",
+        "input{background:white} .bg{width:50px;height:50px;background:url(a.svg)}"
+        ".g{height:20px;background:linear-gradient(blue,blue)} p{text-shadow:1px 1px red;text-decoration:underline}"
+        ".clip{background:red;-webkit-background-clip:text;color:transparent}",
     )
     seen = Seen(store, draw({"index.html": page, "a.svg": SVG}))
     assert {RED, GREEN, BLUE, (255, 0, 255)} <= seen.colors(FULL)
@@ -172,27 +176,28 @@ def test_text_is_hidden_in_the_second_picture_and_rasters_in_the_third(draw: Dra
     assert {"words", "before", "typed", "asked", "item", "clipped", "drawn"} <= {line.text for line in seen.page.lines}
 
 
-@pytest.mark.parametrize(
-    "style",
-    [
-        "@layer{p{color:red!important;-webkit-text-fill-color:red!important}img{visibility:visible!important}}",
-        "*,::before{-webkit-text-fill-color:red!important;color:red!important;visibility:visible!important}",
-        "p,p::before{-webkit-text-fill-color:red;transition:all 9s}img{transition:all 9s}",
-        "@keyframes k{0%,to{-webkit-text-fill-color:red;visibility:visible}}*{animation:k 1s infinite}",
-    ],
-    ids=["layer", "important", "transition", "animation"],
-)
-def test_styles_that_fight_hiding_lose(draw: Draw, store: ObjectStore, style: str) -> None:
-    page = html(
-        "<p>words</p><p style='-webkit-text-fill-color:red!important'>more</p><img src=a.svg>",
-        f"p::before{{content:'b'}}p{{color:red}}{style}",
-    )
-    seen = Seen(store, draw({"index.html": page, "a.svg": SVG}))
-    assert RED in seen.colors(FULL)
-    assert seen.colors(TEXTLESS) == {GREEN, WHITE}
-    assert seen.colors(BARE) == {WHITE}
-    assert not seen.page.resist
-    assert seen.page.unstable == ()
+FIGHTS = {
+    "layer": "@layer{p{color:red!important;-webkit-text-fill-color:red!important}img{visibility:visible!important}}",
+    "important": "*,::before{-webkit-text-fill-color:red!important;color:red!important;visibility:visible!important}",
+    "transition": "p,p::before{-webkit-text-fill-color:red;transition:all 9s}img{transition:all 9s}",
+    "animation": "@keyframes k{0%,to{-webkit-text-fill-color:red;visibility:visible}}*{animation:k 1s infinite}",
+    "first-line": "p::first-line,p::first-letter{-webkit-text-fill-color:red!important}",
+}
+
+
+def test_styles_that_fight_hiding_lose(draw: Draw, store: ObjectStore) -> None:
+    body = "<p>words</p><p style='-webkit-text-fill-color:red!important'>more</p><img src=a.svg>"
+    pages = {
+        f"{name}.html": html(body, f"p::before{{content:'b'}}p{{color:red}}{style}") for name, style in FIGHTS.items()
+    }
+    rendered = draw({**pages, "a.svg": SVG})
+    for index in range(len(FIGHTS)):
+        seen = Seen(store, rendered, index)
+        assert RED in seen.colors(FULL)
+        assert seen.colors(TEXTLESS) == {GREEN, WHITE}, rendered.shots[index].id
+        assert seen.colors(BARE) == {WHITE}, rendered.shots[index].id
+        assert not seen.page.resist
+        assert seen.page.unstable == ()
 
 
 def test_text_and_rasters_in_a_closed_shadow_root_are_hidden(draw: Draw, store: ObjectStore) -> None:
@@ -207,43 +212,30 @@ def test_text_and_rasters_in_a_closed_shadow_root_are_hidden(draw: Draw, store: 
     assert [found.text for found in seen.page.nodes if found.tag == "p"] == ["inside"]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "<svg width=50 height=50><image href=a.svg width=50 height=50 /></svg>",
-        "<svg width=50 height=50><defs><image id=i href=a.svg width=50 height=50 /></defs><use href='#i' /></svg>",
-        "<svg width=50 height=50><foreignObject width=50 height=50><img src=a.svg></foreignObject></svg>",
-        "<div style='width:50px;height:50px;background:linear-gradient(transparent,transparent),url(a.svg)'></div>",
-        "<style>i::before{content:url(a.svg)}</style><i></i>",
-        "<div style='width:50px;height:50px;background:green;mask:url(a.svg)'></div>",
-        "<div style='border:25px solid;width:0;border-image:url(a.svg) 10'></div>",
-        "<ul><li style='list-style-image:url(a.svg)'></li></ul>",
-        "<iframe srcdoc='<body style=background:green>' width=50 height=50 frameborder=0></iframe>",
-        "<object data=a.svg></object>",
-        "<video poster=a.svg width=50 height=50></video>",
-        "<div style='width:50px;height:50px;content:url(a.svg)'></div>",
-    ],
-    ids=[
-        "svg",
-        "use",
-        "foreign",
-        "background",
-        "content",
-        "mask",
-        "border",
-        "marker",
-        "iframe",
-        "object",
-        "poster",
-        "element",
-    ],
-)
-def test_every_sort_of_raster_is_listed_and_hidden(draw: Draw, store: ObjectStore, body: str) -> None:
-    seen = Seen(store, draw({"index.html": html(body), "a.svg": SVG}))
-    assert GREEN in seen.colors(FULL)
-    assert seen.colors(BARE) == {WHITE}
-    assert len(seen.page.rasters) >= 1
-    assert not seen.page.resist
+RASTERS = {
+    "svg": "<svg width=50 height=50><image href=a.svg width=50 height=50 /></svg>",
+    "use": "<svg width=50 height=50><defs><image id=i href=a.svg width=50 height=50 /></defs><use href='#i' /></svg>",
+    "foreign": "<svg width=50 height=50><foreignObject width=50 height=50><img src=a.svg></foreignObject></svg>",
+    "background": "<div style='width:50px;height:50px;background:linear-gradient(#0000,#0000),url(a.svg)'></div>",
+    "content": "<style>i::before{content:url(a.svg)}</style><i></i>",
+    "mask": "<div style='width:50px;height:50px;background:green;mask:url(a.svg)'></div>",
+    "border": "<div style='border:25px solid;width:0;border-image:url(a.svg) 10'></div>",
+    "marker": "<ul><li style='list-style-image:url(a.svg)'></li></ul>",
+    "iframe": "<iframe srcdoc='<body style=background:green>' width=50 height=50 frameborder=0></iframe>",
+    "object": "<object data=a.svg></object>",
+    "poster": "<video poster=a.svg width=50 height=50></video>",
+    "element": "<div style='width:50px;height:50px;content:url(a.svg)'></div>",
+}
+
+
+def test_every_sort_of_raster_is_listed_and_hidden(draw: Draw, store: ObjectStore) -> None:
+    rendered = draw({**{f"{name}.html": html(body) for name, body in RASTERS.items()}, "a.svg": SVG})
+    for index, name in enumerate(RASTERS):
+        seen = Seen(store, rendered, index)
+        assert GREEN in seen.colors(FULL), name
+        assert seen.colors(BARE) == {WHITE}, name
+        assert len(seen.page.rasters) >= 1, name
+        assert not seen.page.resist, name
 
 
 def test_lazy_images_are_loaded_and_decoded(draw: Draw, store: ObjectStore) -> None:
@@ -392,7 +384,8 @@ def test_a_page_of_100000_pixels_is_cut(draw: Draw, store: ObjectStore) -> None:
 
 def test_dialogs_and_popups_are_dismissed_and_noted(draw: Draw, store: ObjectStore) -> None:
     page = html(
-        "<p id=o></p><script>alert('hi'); o.append(confirm('sure?')); window.open('/two.html'); console.warn('x'); throw Error('oops')</script>"
+        "<p id=o></p><script>alert('hi'); o.append(confirm('sure?')); window.open('/two.html');"
+        "console.warn('x'); throw Error('oops')</script>"
     )
     seen = Seen(store, draw({"index.html": page, "two.html": "2"}, shot("home", "/")))
     assert seen.page.nodes[node(seen.page, "p")].text == "false"
@@ -405,7 +398,8 @@ def test_patched_prototypes_and_a_watchful_page_change_nothing(draw: Draw, store
     lie = (
         "<script>Element.prototype.getBoundingClientRect=()=>({x:0,y:0,width:1,height:1});"
         "window.getComputedStyle=()=>({});document.querySelectorAll=()=>[];CSSStyleDeclaration.prototype.setProperty=()=>0;"
-        "new MutationObserver(()=>document.body.replaceChildren('caught')).observe(document,{subtree:true,childList:true,attributes:true});"
+        "new MutationObserver(()=>document.body.replaceChildren('caught'))"
+        ".observe(document,{subtree:true,childList:true,attributes:true});"
         "addEventListener('resize',()=>document.body.replaceChildren('resized'))</script>"
     )
     honest = Seen(store, draw({"index.html": html("<p>words</p><img src=a.svg>"), "a.svg": SVG}))
@@ -418,14 +412,60 @@ def test_patched_prototypes_and_a_watchful_page_change_nothing(draw: Draw, store
 
 def test_no_path_leads_out_of_the_site(draw: Draw, store: ObjectStore) -> None:
     page = html(
-        "<p id=o></p><script>Promise.all(['/../plan.json','/%2e%2e/plan.json','/plan.json','/..%2fplan.json','/sub','/none/']"
-        ".map((p) => fetch(p).then((r) => r.status + new URL(r.url).pathname))).then((s) => o.append(s.join(' ')))</script>"
+        "<p id=o></p><script>Promise.all(['/../plan.json', '/%2e%2e/plan.json', '/plan.json', '/..%2fplan.json',"
+        "'/sub', '/none/'].map((p) => fetch(p).then((r) => r.status + new URL(r.url).pathname)))"
+        ".then((s) => o.append(s.join(' ')))</script>"
     )
     seen = Seen(store, draw({"index.html": page, "sub/index.html": "<!doctype html>sub"}, shot("home", "/"))).page
     assert (
         seen.nodes[node(seen, "p")].text
         == "404/plan.json 404/plan.json 404/plan.json 404/..%2fplan.json 200/sub/ 404/none/"
     )
+
+
+def test_animated_picture_is_held_at_its_first_frame(draw: Draw, store: ObjectStore) -> None:
+    frames = [Picture.new("RGB", (50, 50), color) for color in (RED, BLUE)]
+    buffer = io.BytesIO()
+    frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=20, loop=0)
+    seen = Seen(store, draw({"index.html": html("<img src=a.gif>"), "a.gif": buffer.getvalue()}))
+    assert seen.colors(FULL) == {RED, WHITE}
+
+
+def test_worker_s_timers_cannot_be_held_and_that_is_said(draw: Draw, store: ObjectStore) -> None:
+    page = html("<script>new Worker('w.js')</script>")
+    seen = Seen(store, draw({"index.html": page, "w.js": "setInterval(() => postMessage(Date.now()), 5)"}))
+    assert seen.page.unstable == ("worker",)
+
+
+def test_browser_s_own_sandbox_is_on_under_our_profile(engine: Engine, image: Image, tmp_path: Path) -> None:
+    script = tmp_path / "look.js"
+    script.write_text(
+        "require('/playwright/package').chromium.launch({executablePath: '/usr/lib/chromium/chromium',"
+        "chromiumSandbox: true, args: ['--disable-gpu']}).then(async (browser) => {"
+        "const page = await browser.newPage(); await page.goto('chrome://sandbox');"
+        "console.log(await page.innerText('body')); await browser.close(); });"
+    )
+    spec = RunSpec(
+        image=image.reference,
+        argv=("/playwright/node", "/look.js"),
+        env={"HOME": "/home"},
+        memory=1 << 30,
+        mounts=(*mounts(), Mount(script, "/look.js")),
+        seccomp=SECCOMP,
+        labels=labels(uuid.uuid4().hex[:12], "sandbox"),
+        seconds=60,
+    )
+    assert "You are adequately sandboxed." in engine.run(spec).stdout.decode()
+    assert "You are adequately sandboxed." not in engine.run(replace(spec, seccomp=None)).stdout.decode()
+
+
+def test_page_is_the_same_without_a_container_but_for_its_fonts(draw: Draw, store: ObjectStore) -> None:
+    tree = Tree.of([TreeEntry.file("index.html", store.put_bytes(LIVELY.encode()), len(LIVELY.encode()))])
+    plan = Plan(Settings(), (shot("home", "/"),), ())
+    there = Seen(store, render_native(store, save_tree(store, tree), plan)).page
+    here = Seen(store, draw({"index.html": LIVELY}, shot("home", "/"))).page
+    assert [found.text for found in there.nodes] == [found.text for found in here.nodes]
+    assert there.requests == here.requests
 
 
 def test_environment_names_everything_that_draws(image: Image) -> None:

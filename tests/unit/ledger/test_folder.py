@@ -6,7 +6,7 @@ import pickle
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledger.folder import Config, Executor, Folder, check_origin, config_home, slug, state_home
@@ -117,6 +117,7 @@ NAMES = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,20}", fullmatch=True)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(NAMES, TEXTS, max_size=4),
     st.dictionaries(NAMES, st.builds(Executor, kind=TEXTS, jobs=st.integers(1, 1024)), max_size=4),

@@ -460,21 +460,22 @@ def killed_at(number, work):
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
-def test_a_crash_before_any_file_operation_recovers_to_the_same_bytes(tmp_path, monkeypatch):
-    """Appending across the end of a bundle, killed at every write, link, rename and fsync in turn."""
+@pytest.mark.parametrize(("start", "step"), [(0, 1), (252, 7)], ids=["a-first-bundle", "over-the-end-of-a-bundle"])
+def test_a_crash_before_any_file_operation_recovers_to_the_same_bytes(tmp_path, monkeypatch, start, step):
+    """Killed before its writes, links, renames and fsyncs in turn."""
     base = tmp_path / "base"
     use_homes(monkeypatch, base)
     folder = begun(base / "bench")
-    envelopes = signed(folder, range(260))
+    envelopes = signed(folder, range(start + 8))
     with Sequencer.open(folder) as appender:
-        appender.append(envelopes[:252])
+        appender.append(envelopes[:start])
 
     def work(place):
         opened = Folder.open(place / "bench")
         with Sequencer.open(opened) as appender:
-            appender.append(envelopes[252:255])
-            appender.append(envelopes[255:258], integrate=False)
-            appender.append(envelopes[258:])
+            appender.append(envelopes[start : start + 3])
+            appender.append(envelopes[start + 3 : start + 6], integrate=False)
+            appender.append(envelopes[start + 6 :])
 
     reference = tmp_path / "reference"
     shutil.copytree(base, reference)
@@ -483,10 +484,10 @@ def test_a_crash_before_any_file_operation_recovers_to_the_same_bytes(tmp_path, 
     expected = {name: data for name, data in files(reference).items() if ".p/" not in name and "batches" not in name}
 
     sequencer._tips.clear()
-    points = 0
+    points = 1 - step
     killed = True
     while killed:
-        points += 1
+        points += step
         place = tmp_path / "try"
         shutil.copytree(base, place)
         use_homes(monkeypatch, place)
@@ -495,7 +496,7 @@ def test_a_crash_before_any_file_operation_recovers_to_the_same_bytes(tmp_path, 
         acknowledged = open_log(opened).size
         with Sequencer.open(opened) as appender:
             assert appender.size >= acknowledged
-            assert appender.append(envelopes) == list(range(1, 261))
+            assert appender.append(envelopes) == list(range(1, start + 9))
         found = {name: data for name, data in files(place).items() if ".p/" not in name and "batches" not in name}
         assert found == expected
         assert [*open_log(opened).entries(1)] == [envelope.format() for envelope in envelopes]

@@ -12,7 +12,8 @@ from cases.reconstruct.freeze import Proposal, default_contract
 from cases.reconstruct.frozen import CHECKS_FILE, FROZEN_FILE, Checks, FrozenCase
 from ledger.folder import Folder
 from ledger.records import kinds
-from runners.curation import Declared, _check_score, _refused, freeze
+from runners.confirmation import check_score, confirm, refused_by
+from runners.curation import Declared, freeze
 from runners.judge import Checkpoint, Judgement, recipient
 from store.digest import Digest
 from store.directory import check_out
@@ -54,7 +55,7 @@ def test_a_folder_without_a_first_page_is_refused_by_name(folder, site):
     assert error.where == str(site)
 
 
-def test_a_source_that_is_not_there_is_refused(folder, site):
+def test_a_source_that_is_not_there_isrefused_by(folder, site):
     assert "no such folder" in refused(folder, site / "none").what
 
 
@@ -66,16 +67,16 @@ def test_a_source_that_is_not_there_is_refused(folder, site):
         ({"limits": kinds.Limits(seconds=0, memory=1 << 20, cpus=1000, pids=1, workspace=1 << 20)}, "seconds"),
     ],
 )
-def test_what_a_case_cannot_say_of_itself_is_refused(folder, site, options, said):
+def test_what_a_case_cannot_say_of_itself_isrefused_by(folder, site, options, said):
     assert said in refused(folder, site, **options).what
 
 
-def test_a_build_step_without_a_starter_is_refused(folder):
+def test_a_build_step_without_a_starter_isrefused_by(folder):
     declared = Declared(contract=bundled().contract)
     assert "starter" in refused(folder, bundled().source, declared=declared).what
 
 
-def test_an_id_that_is_a_path_is_refused(folder, site):
+def test_an_id_that_is_a_path_isrefused_by(folder, site):
     assert "id" in refused(folder, site, "../page").what
 
 
@@ -116,7 +117,7 @@ def test_a_proposal_that_fails_on_the_reference_or_holds_on_the_starter_is_left_
         ("global_visual", SHOT, 3),
     )
     starter = judgement(0, ("regional_visual", "a", 0), ("functional", "a", 0), ("functional", "c", kinds.FULL))
-    assert _refused(proposal, reference, starter) == {"regions/a", "assertions/c"}
+    assert refused_by(proposal, reference, starter) == {"regions/a", "assertions/c"}
 
 
 @pytest.mark.parametrize(
@@ -126,28 +127,42 @@ def test_a_proposal_that_fails_on_the_reference_or_holds_on_the_starter_is_left_
 def test_a_declaration_that_does_not_tell_reference_from_starter_is_named(on_reference, on_starter, said):
     proposal = Proposal(kit(assertions=("links-home",)), frozenset())
     with pytest.raises(InputError, match=said):
-        _refused(
+        refused_by(
             proposal,
             judgement(0, ("functional", "links-home", on_reference)),
             judgement(0, ("functional", "links-home", on_starter)),
         )
 
 
+def test_a_kit_is_confirmed_by_what_both_sides_say():
+    def reference(kit):
+        scores = {"flat": 0, "hero": kinds.FULL}
+        return judgement(0, *(("regional_visual", region.name, scores[region.name]) for region in kit.regions))
+
+    def starter(kit):
+        return judgement(0, *(("regional_visual", region.name, 0) for region in kit.regions))
+
+    proposal = Proposal(kit(regions=("flat", "hero")), frozenset({"regions/flat", "regions/hero"}))
+    assert [region.name for region in confirm(proposal, reference, starter).regions] == ["hero"]
+    with pytest.raises(InputError, match="flat does not hold"):
+        confirm(Proposal(proposal.kit, frozenset()), reference, starter)
+
+
 def test_an_oracle_below_everything_is_refused_by_checkpoint():
     with pytest.raises(CheckFailed, match=f"regional_visual/hero on {SHOT}: 7"):
-        _check_score(judgement(999_999, ("regional_visual", "hero", 7)), "oracle", 2, kinds.FULL)
+        check_score(judgement(999_999, ("regional_visual", "hero", 7)), "oracle", 2, kinds.FULL)
 
 
 def test_a_noop_above_nothing_is_refused_by_checkpoint():
     points = (("functional", "a", 0), ("functional", "b", 5), ("policy", SHOT, kinds.FULL))
     with pytest.raises(CheckFailed, match=f"functional/b on {SHOT}: 5") as caught:
-        _check_score(judgement(1, *points), "noop", 1, 0)
+        check_score(judgement(1, *points), "noop", 1, 0)
     assert "policy" not in caught.value.what
 
 
 def test_exactly_everything_and_exactly_nothing_pass():
-    _check_score(judgement(kinds.FULL), "oracle", 1, kinds.FULL)
-    _check_score(judgement(0), "noop", 1, 0)
+    check_score(judgement(kinds.FULL), "oracle", 1, kinds.FULL)
+    check_score(judgement(0), "noop", 1, 0)
 
 
 @pytest.fixture
@@ -193,7 +208,7 @@ def test_a_frozen_case_is_found_as_it_was_frozen(folder, frozen):
 
 
 @pytest.mark.parametrize("name", ["brief.md", "evidence/a.png", "starter/index.html", "starter/more.css"])
-def test_a_case_changed_after_it_was_frozen_is_refused(folder, frozen, name):
+def test_a_case_changed_after_it_was_frozen_isrefused_by(folder, frozen, name):
     (folder.cases / "page" / name).write_bytes(b"# Other\n")
     with pytest.raises(InputError, match="changed after"):
         load_frozen(folder, "page")

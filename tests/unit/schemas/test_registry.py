@@ -174,7 +174,7 @@ def refusal(name, document):
         ("attempt-closed", {"outcome": "timeout", "reason": "wall-clock"}, "/evaluation"),
         ("attempt-closed", {"outcome": "harness-failure", "reason": "ok", "evaluation": None}, "/reason"),
         ("withdrawal", {"reason": "dislike"}, "/reason"),
-        ("withdrawal", {"reason": "digest-mismatch"}, "/expected"),
+        ("withdrawal", {"reason": "digest-mismatch", "observed": "sha256:" + "0" * 64}, "/expected"),
         ("withdrawal", {"author": ""}, "/author"),
         ("split", {"cases": []}, "/cases"),
         ("split", {"after": None}, "/after"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledger.log.journal import Batch, Journal, parse_journal
@@ -68,6 +68,7 @@ def test_it_goes_on_after_a_cut(path):
     assert reopened(path).batches == BATCHES
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_damage_before_the_last_batch_is_refused(data):
     first = b"rbl-journal/1\n"
@@ -105,6 +106,7 @@ def test_clearing_drops_all(path):
     assert [batch.first for batch in reopened(path).batches] == [4]
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**40), st.lists(st.binary(max_size=300), max_size=20))
 def test_batches_round_trip(first, entries):
     batch = Batch(first, tuple(entries), Head(size=first + len(entries), root=Digest.of(b"root")))

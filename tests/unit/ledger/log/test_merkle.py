@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pymerkle import InmemoryTree
 
@@ -148,6 +148,7 @@ def test_all_hashes_are_32_bytes(wrong):
         merkle.verify_consistency(1, 2, LEAVES[0], root, [wrong])
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_a_changed_proof_never_verifies(data):
     size = data.draw(st.integers(2, MOST))
@@ -169,6 +170,7 @@ def test_a_changed_proof_never_verifies(data):
         merkle.verify_inclusion(leaf, index, size, path, root)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_a_changed_consistency_proof_never_verifies(data):
     new = data.draw(st.integers(2, MOST))

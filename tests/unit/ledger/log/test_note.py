@@ -6,7 +6,7 @@ import base64
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledger.log import merkle
@@ -101,6 +101,7 @@ def test_base64_has_one_form(text):
     assert decode_base64(text) is None
 
 
+@settings(deadline=None)
 @given(st.binary())
 def test_base64_round_trips(data):
     assert decode_base64(base64.b64encode(data).decode()) == data
@@ -129,6 +130,7 @@ def test_what_is_no_verifier_key_is_refused(text):
         VerifierKey.parse(text)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**53 - 1), st.binary(min_size=32, max_size=32))
 def test_checkpoints_round_trip(size, root):
     checkpoint = Checkpoint(NAME, size, Digest.from_raw(root if size else merkle.EMPTY_ROOT))
@@ -164,6 +166,7 @@ def test_what_is_no_checkpoint_is_refused_though_it_is_signed(text):
     assert caught.value.rule == "checkpoint"
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_a_changed_byte_never_verifies(data):
     note = bytearray(sign_checkpoint(HEAD, SIGNER))

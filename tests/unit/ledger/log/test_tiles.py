@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ledger.log import merkle
@@ -41,6 +41,7 @@ def test_a_path_that_would_not_be_written_is_refused(text):
         TilePath.parse(text)
 
 
+@settings(deadline=None)
 @given(st.integers(-1, 63), st.integers(0, 10**10), st.integers(1, 256))
 def test_paths_round_trip(level, index, width):
     path = TilePath(level, index, width)
@@ -60,11 +61,13 @@ def test_bundles_cover_the_entries_asked_for():
     assert bundles_of(255, 258) == [TilePath(-1, 0), TilePath(-1, 1, 2)]
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=400), max_size=256))
 def test_bundles_round_trip(entries):
     assert parse_bundle(format_bundle(entries), len(entries)) == entries
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=40), min_size=1, max_size=20), st.data())
 def test_a_bundle_of_another_length_is_refused(entries, data):
     whole = format_bundle(entries)

@@ -313,7 +313,7 @@ class Story:
         evaluator: Digest = EVALUATOR,
     ) -> Record[kinds.Evaluation]:
         assert told.captures is not None
-        captures = told.captures.digest
+        captures, seen = told.captures.digest, told.captures.body
         used = {name: scores.get(name, 500_000) for name in case.body.dimensions}
         verdict = kinds.Verdict(
             dimensions={
@@ -322,7 +322,7 @@ class Story:
             weights={name: WEIGHTS[name] for name in used},
             gate=gate,
             total=0,
-            inputs=sorted([captures, case.digest]),
+            inputs=sorted({COMMITMENT, seen.plan, seen.sweep, *(shot.tree for shot in seen.shots if shot.tree)}),
             detail=Digest.of(b"plaintext detail of " + told.id.encode()),
         )
         verdict = msgspec.structs.replace(verdict, total=total_of(verdict))

@@ -15,6 +15,7 @@ import pytest
 from ledger.folder import Folder
 from ledger.reader import Ledger
 from ledger.records import kinds
+from ledger.release import admission
 from ledger.release.freeze import draft_release, freeze, write_folder
 from ledger.release.leaves import parse_leaves
 from ledger.release.package import FILES, Package, Proofs
@@ -93,9 +94,29 @@ def test_every_attempt_has_a_receipt_under_the_release(released):
             assert receipt.release == record.body.root
 
 
-def test_process_count_changes_nothing(released):
+def test_process_count_changes_nothing(released, monkeypatch):
     folder = released[0]
-    assert verify(folder, "r1", processes=1) == verify(folder, "r1", processes=3)
+    alone = verify(folder, "r1", processes=1)
+    monkeypatch.setattr(admission, "_ALONE", 0)
+    monkeypatch.setattr(admission, "WIDTH", 16)
+    assert verify(folder, "r1", processes=2) == alone
+    assert alone.ok
+
+
+def test_a_key_that_is_distrusted_afterwards_takes_the_release_with_it(fresh):
+    folder, story = fresh
+    told = story.attempt("a", "pricing", 1)
+    freeze(folder, "r1", "s1")
+    old = Ledger.open(folder).of(kinds.TrustRoot)[0].body
+    stolen = folder.keys.signer("evaluator").keyid
+    keys = [
+        msgspec.structs.replace(key, distrusted_from=told.evaluation.index if key.keyid == stolen else None)
+        for key in old.keys
+    ]
+    say(folder)(lambda base: msgspec.structs.replace(old, **base, version=2, keys=keys))
+    result = verify(folder, "r1")
+    assert [step.name for step in result.steps if not step.ok] == ["records"]
+    assert [finding.where for finding in result.findings] == [f"record {told.evaluation.index}"]
 
 
 def test_place_locale_and_time_zone_change_nothing(released, tmp_path):
@@ -169,6 +190,17 @@ def test_the_folder_can_be_written_again_from_log_and_store(released, tmp_path):
     write_folder(other, record)
     assert Package.read(other.releases / "r1") == Package.read(folder.releases / "r1")
     assert verify(other, "r1").ok
+
+
+def test_freezing_again_after_a_crash_writes_the_folder_and_records_nothing(fresh):
+    folder, story = fresh
+    story.attempt("a", "pricing", 1)
+    record = freeze(folder, "r1", "s1")
+    size = folder.head().size
+    shutil.rmtree(folder.releases / "r1")
+    assert freeze(folder, "r1", "s1") == record
+    assert folder.head().size == size
+    assert verify(folder, "r1").ok
 
 
 def test_open_attempts_and_unopened_slots_forbid_a_release(fresh):

@@ -1,0 +1,199 @@
+"""Verifying a whole log: every fault is a finding by the name of its rule, and a sound log has none."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from ledger.folder import Folder
+from ledger.log import merkle
+from ledger.reader import Ledger
+from ledger.records import kinds
+from ledger.records.envelope import Envelope
+from ledger.records.gate import Gate
+from ledger.records.record import Record
+from ledger.records.statement import sign_statement
+from ledger.sequencer import Sequencer, submit
+from ledger.verify import verify_ledger
+from store.digest import Digest
+from tests.unit.ledger.release import bench
+
+but = msgspec.structs.replace
+MANY = 2300  # above the size from which several processes work, and nine bundles
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    place = tmp_path_factory.mktemp("verify")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RBL_CONFIG_HOME", str(place / "config"))
+        patch.setenv("RBL_STATE_HOME", str(place / "state"))
+        yield place
+
+
+@pytest.fixture(scope="module")
+def large(home):
+    """A log of nine bundles; tests copy it."""
+    folder = bench.begin(home / "large")
+    story = bench.tell(folder)
+    story.plan(["a"], ["c"])
+    signer, body = folder.keys.signer("release-manager"), story.entries["a"].body
+    envelopes = [sign_statement(but(body, id=f"e{number}"), [signer]) for number in range(MANY)]
+    with Sequencer.open(folder) as sequencer:
+        sequencer.append(envelopes)
+    return folder
+
+
+@pytest.fixture
+def copy(large, tmp_path):
+    shutil.copytree(large.root, tmp_path / "copy")
+    return Folder.open(tmp_path / "copy")
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """A folder with every outcome in it, beside what its machine remembers; tests copy both."""
+    place = tmp_path_factory.mktemp("told")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RBL_CONFIG_HOME", str(place / "config"))
+        patch.setenv("RBL_STATE_HOME", str(place / "state"))
+        return place, bench.tell_everything(bench.begin(place / "bench"))
+
+
+@pytest.fixture
+def story(told):
+    return told[1]
+
+
+@pytest.fixture
+def small(told, tmp_path, monkeypatch):
+    shutil.copytree(told[0], tmp_path / "told")
+    monkeypatch.setenv("RBL_CONFIG_HOME", str(tmp_path / "told" / "config"))
+    monkeypatch.setenv("RBL_STATE_HOME", str(tmp_path / "told" / "state"))
+    return Folder.open(tmp_path / "told" / "bench")
+
+
+def spoil(path, offset):
+    data = bytearray(path.read_bytes())
+    data[offset] ^= 1
+    path.chmod(0o644)
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_sound_log_has_no_findings(large, processes):
+    seen = []
+    report = verify_ledger(large, processes, lambda done, total: seen.append((done, total)))
+    assert report.findings == ()
+    assert (report.size, report.root) == (large.head().size, large.head().root)
+    assert seen[-1] == (report.size, report.size)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_every_broken_bundle_is_a_finding(copy, processes):
+    spoil(copy.log / "tile/entries/001", 5000)
+    (copy.log / "tile/entries/003").unlink()
+    report = verify_ledger(copy, processes)
+    assert [(finding.rule, finding.record) for finding in report.findings] == [
+        ("leaf", "records 256 to 511"),
+        ("missing", "records 768 to 1023"),
+    ]
+    assert all("cannot be believed" in finding.consequence for finding in report.findings)
+
+
+def test_a_broken_tile_is_a_finding(copy):
+    spoil(copy.log / "tile/0/002", 40)
+    (finding,) = verify_ledger(copy).findings
+    assert (finding.rule, finding.record) == ("tile", "records 512 to 767")
+
+
+def test_a_log_without_a_sound_checkpoint_is_believed_in_nothing(copy):
+    note = copy.log / "checkpoint"
+    note.write_bytes(note.read_bytes().replace(b"\n", b"\n9", 1))
+    report = verify_ledger(copy)
+    assert (report.size, report.root.raw) == (0, merkle.EMPTY_ROOT)
+    (finding,) = report.findings
+    assert finding.rule in {"note-signature", "checkpoint"}
+
+
+def test_a_log_that_was_rolled_back_is_a_finding(small, tmp_path):
+    shutil.copytree(small.log, tmp_path / "old")
+    bench.tell(small).case("later", ["functional"])
+    shutil.rmtree(small.log)
+    (tmp_path / "old").rename(small.log)
+    (finding,) = verify_ledger(small).findings
+    assert finding.rule == "rollback"
+
+
+def test_a_story_has_no_findings(small):
+    assert verify_ledger(small).findings == ()
+
+
+def test_the_first_record_that_breaks_a_rule_is_a_finding(small, story, monkeypatch):
+    """A sequencer without rules, which is what an operator with every key can have."""
+    folder = small
+    told = story.told[0]
+    chain = kinds.Chain(attempt=told.id, seq=9, prev=told.closed.digest)
+    body = but(told.closed.body, chain=chain, after=folder.head())
+    envelope = sign_statement(body, [folder.keys.signer("runner")])
+    size = folder.head().size
+    with monkeypatch.context() as patch:
+        patch.setattr(Gate, "admit", _believe)
+        with Sequencer.open(folder) as sequencer:
+            sequencer.append([envelope])
+    report = verify_ledger(folder)
+    assert report.size == size + 1
+    (finding,) = report.findings
+    assert (finding.rule, finding.record) == ("closed-twice", f"record {size}")
+
+
+def _believe(gate, envelope: Envelope, index: int) -> Record:
+    from ledger.records.statement import Statement
+
+    statement = Statement.parse(envelope.payload)
+    return Record(index, envelope.digest, envelope.payload_digest, statement.body, statement.kind, ())
+
+
+def test_differing_verdicts_of_one_evaluator_are_a_finding(small, story):
+    told = next(item for item in story.told if item.evaluation is not None)
+    case = story.cases[told.opened.body.case.id]
+    replace(story, say=bench.say(small)).evaluate(told, case, {"functional": 3})
+    (finding,) = verify_ledger(small).findings
+    assert finding.rule == "twin"
+    assert told.id in finding.consequence
+
+
+def test_a_key_that_was_distrusted_afterwards_puts_its_records_in_doubt(small):
+    folder = small
+    ledger = Ledger.open(folder)
+    first = ledger.of(kinds.TrustRoot)[0].body
+    curator = folder.keys.signer("curator").keyid
+    keys = [but(key, distrusted_from=0 if key.keyid == curator else None) for key in first.keys]
+    submit(folder, but(first, version=2, after=folder.head(), keys=keys), "root")
+    findings = verify_ledger(folder).findings
+    assert {finding.rule for finding in findings} == {"distrusted"}
+    said = [record for record in ledger.records if record.role == "curator"]
+    assert [finding.record for finding in findings] == [f"record {record.index}" for record in said]
+
+
+def test_a_trust_root_beside_the_log_must_be_the_one_in_it(small):
+    folder = small
+    first = Ledger.open(folder).of(kinds.TrustRoot)[0].body
+    submit(folder, but(first, version=2, after=folder.head()), "root")
+    other = sign_statement(
+        but(first, version=2, after=folder.head(), issued_at="2027-01-01T00:00:00Z"), [folder.keys.signer("root")]
+    )
+    place = folder.trust / "2.root.json"
+    place.chmod(0o644)
+    place.write_bytes(other.format())
+    (finding,) = verify_ledger(folder).findings
+    assert finding.rule == "trust"
+
+
+def test_another_pin_is_a_finding(small):
+    (finding,) = verify_ledger(small, pinned=Digest.of(b"another")).findings
+    assert finding.rule == "trust"
