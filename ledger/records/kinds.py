@@ -8,82 +8,106 @@ together. Sizes are bytes, times are milliseconds, scores are millionths (0 to 1
     kind_of(type(body))              # "attempt-opened"
     to_json(body), from_json("attempt-opened", {...})
 
-No rule of admission lives here: those are in `ledger.records.gate`.
+The pieces of bodies are in `ledger.records.parts`, and are handed on from here. No rule of admission lives here: those
+are in `ledger.records.gate`.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeVar, cast, get_args
+from typing import Final, Literal, TypeVar, cast
 
 import msgspec
 
+from ledger.records.parts import (
+    DIMENSIONS,
+    FULL,
+    Agent,
+    Artifact,
+    ArtifactClass,
+    Backend,
+    CaseRef,
+    Chain,
+    Check,
+    Dimension,
+    Grant,
+    Head,
+    Limits,
+    Outcome,
+    Part,
+    PublicKey,
+    Purpose,
+    Ref,
+    RenderEnvironment,
+    Role,
+    Sealed,
+    Separation,
+    Shot,
+    Tally,
+    Target,
+    Track,
+    Verdict,
+    decode,
+    encode,
+    part,
+)
 from store.canonical import Json
 from store.digest import Digest
 from store.errors import InputError, SchemaError
 
+__all__ = [
+    "DIMENSIONS",
+    "FULL",
+    "KINDS",
+    "ROLE_KINDS",
+    "Agent",
+    "Artifact",
+    "ArtifactClass",
+    "Artifacts",
+    "AttemptClosed",
+    "AttemptOpened",
+    "B",
+    "Backend",
+    "Body",
+    "Captures",
+    "Case",
+    "CaseRef",
+    "Chain",
+    "Check",
+    "Dimension",
+    "Entry",
+    "Evaluation",
+    "EvaluationFailed",
+    "Grant",
+    "Head",
+    "Limits",
+    "Outcome",
+    "Part",
+    "Protocol",
+    "PublicKey",
+    "Purpose",
+    "Ref",
+    "Release",
+    "RenderEnvironment",
+    "Role",
+    "Schedule",
+    "Sealed",
+    "Separation",
+    "Shot",
+    "Source",
+    "Split",
+    "Tally",
+    "Target",
+    "Track",
+    "TrustRoot",
+    "Verdict",
+    "Withdrawal",
+    "from_json",
+    "kind_of",
+    "part",
+    "to_json",
+]
+
 B = TypeVar("B", bound="Body")
-P = TypeVar("P", bound="Part")
-
-Role = Literal["root", "curator", "release-manager", "runner", "evaluator", "log", "witness", "rater"]
-Outcome = Literal["scored", "ungradeable", "timeout", "harness-failure", "withdrawn"]
-Purpose = Literal["formal", "diagnostic", "replay"]
-Backend = Literal["docker", "native"]
-Track = Literal[
-    "frozen-evidence/reconstruct",
-    "frozen-evidence/repair",
-    "frozen-evidence/extend",
-    "repository/pull-request",
-]
-Dimension = Literal[
-    "global_visual", "regional_visual", "functional", "responsive", "workflow", "preservation", "policy"
-]
-ArtifactClass = Literal[
-    "manifest", "workspace", "diff", "build-output", "log", "events", "transcript", "egress-log", "late"
-]
-Separation = Literal["process", "user", "host"]
-
-DIMENSIONS: Final[tuple[Dimension, ...]] = get_args(Dimension)
-"""The seven dimensions, in their printed order."""
-
-FULL: Final = 1_000_000
-"""The highest score, in millionths."""
-
-
-class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A piece of a body."""
-
-
-class Head(Part, frozen=True, kw_only=True):
-    """A head of the log: its size in records and its RFC 6962 root."""
-
-    size: int
-    root: Digest
-
-
-class Ref(Part, frozen=True, kw_only=True):
-    """A record named from another: its id, and the SHA-256 of its leaf bytes."""
-
-    id: str
-    record: Digest
-
-
-class CaseRef(Part, frozen=True, kw_only=True):
-    """A case version named from another record."""
-
-    id: str
-    version: int
-    record: Digest
-
-
-class Chain(Part, frozen=True, kw_only=True):
-    """Place of a runner's record in its attempt: omission and duplication show.
-
-    `seq` counts from 0; `prev` is the leaf digest of the record before it, null for the first.
-    """
-
-    attempt: str
-    seq: int
-    prev: Digest | None
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -98,25 +122,6 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ledger: str
     after: Head | None
     issued_at: str
-
-
-class Grant(Part, frozen=True, kw_only=True):
-    """What a role holds: key ids, how many of them must sign, and which kinds they may sign."""
-
-    keys: list[str]
-    threshold: int
-    kinds: list[str]
-
-
-class PublicKey(Part, frozen=True, kw_only=True):
-    """An Ed25519 public key. `keyid` is the hexadecimal SHA-256 of its 32 raw bytes.
-
-    `distrusted_from` is the log index from which its signatures no longer count; null while it is trusted.
-    """
-
-    keyid: str
-    public: str
-    distrusted_from: int | None
 
 
 class TrustRoot(Body, frozen=True, kw_only=True):
@@ -136,42 +141,6 @@ class Source(Body, frozen=True, kw_only=True):
     artifact: Digest
     differences: list[str]
     permission: str
-
-
-class Limits(Part, frozen=True, kw_only=True):
-    """What an attempt may use. The case's own, capped by the protocol's."""
-
-    seconds: int
-    memory: int
-    cpus: int
-    pids: int
-    workspace: int
-
-
-class Sealed(Part, frozen=True, kw_only=True):
-    """Commitment to a sealed kit: SHA-256 of the plaintext tar, and the age-encrypted object."""
-
-    commitment: Digest
-    kit: Digest
-
-
-class Check(Part, frozen=True, kw_only=True):
-    """One verification run of a case before it is published."""
-
-    agent: str
-    run: int
-    score: int
-
-
-class RenderEnvironment(Part, frozen=True, kw_only=True):
-    """What draws pages: root filesystem, browser, fonts, driver and seccomp profile."""
-
-    image: Digest
-    browser: str
-    fonts: Digest
-    driver: Digest
-    seccomp: Digest
-    backend: Backend
 
 
 class Case(Body, frozen=True, kw_only=True):
@@ -222,15 +191,6 @@ class Protocol(Body, frozen=True, kw_only=True):
     level: int
 
 
-class Agent(Part, frozen=True, kw_only=True):
-    """What acts: adapter name, version, argument vector, and the tree of the files it brings (null if none)."""
-
-    adapter: str
-    version: str
-    argv: list[str]
-    files: Digest | None
-
-
 class Entry(Body, frozen=True, kw_only=True):
     """What is ranked."""
 
@@ -276,16 +236,6 @@ class AttemptOpened(Body, frozen=True, kw_only=True):
     harness: str
 
 
-class Artifact(Part, frozen=True, kw_only=True):
-    """One object an attempt made. A tree's `size` is that of its listing."""
-
-    name: str
-    class_: ArtifactClass = msgspec.field(name="class")
-    media_type: str
-    digest: Digest
-    size: int
-
-
 class Artifacts(Body, frozen=True, kw_only=True):
     """What an attempt made before it was rendered. `build` is null when nothing could be built."""
 
@@ -293,14 +243,6 @@ class Artifacts(Body, frozen=True, kw_only=True):
     workspace: Digest | None
     build: Digest | None
     items: list[Artifact]
-
-
-class Shot(Part, frozen=True, kw_only=True):
-    """One captured (route, viewport, state): the tree of its files, or the reason there is none."""
-
-    id: str
-    tree: Digest | None
-    error: str | None
 
 
 class Captures(Body, frozen=True, kw_only=True):
@@ -312,28 +254,6 @@ class Captures(Body, frozen=True, kw_only=True):
     environment: RenderEnvironment
     shots: list[Shot]
     sweep: Digest
-
-
-class Tally(Part, frozen=True, kw_only=True):
-    """A dimension's score in millionths, and how many of its checkpoints passed."""
-
-    score: int
-    passed: int
-    total: int
-
-
-class Verdict(Part, frozen=True, kw_only=True):
-    """The pure part of an evaluation: the same captures and kit give the same bytes.
-
-    `detail` is the digest of the plaintext detail, which holds the kit's salt and is therefore hiding.
-    """
-
-    dimensions: dict[str, Tally]
-    weights: dict[str, int]
-    gate: int
-    total: int
-    inputs: list[Digest]
-    detail: Digest
 
 
 class Evaluation(Body, frozen=True, kw_only=True):
@@ -372,14 +292,6 @@ class AttemptClosed(Body, frozen=True, kw_only=True):
     evaluation: Digest | None
     milliseconds: int
     events: Digest | None
-
-
-class Target(Part, frozen=True, kw_only=True):
-    """What a withdrawal concerns."""
-
-    kind: Literal["attempt", "case", "release"]
-    id: str
-    record: Digest
 
 
 class Withdrawal(Body, frozen=True, kw_only=True):
@@ -453,7 +365,7 @@ def kind_of(body: type[Body]) -> str:
 
 def to_json(body: Body) -> dict[str, Json]:
     """The predicate of a body, digests as text."""
-    return cast("dict[str, Json]", msgspec.to_builtins(body, enc_hook=_encode))
+    return cast("dict[str, Json]", msgspec.to_builtins(body, enc_hook=encode))
 
 
 def from_json(kind: str, predicate: Json) -> Body:
@@ -463,32 +375,8 @@ def from_json(kind: str, predicate: Json) -> Body:
         SchemaError: the kind is unknown or the predicate has another shape.
     """
     try:
-        return msgspec.convert(predicate, KINDS[kind], dec_hook=_decode)
+        return msgspec.convert(predicate, KINDS[kind], dec_hook=decode)
     except KeyError as error:
         raise SchemaError(f"unknown kind of record: {kind!r}") from error
     except (msgspec.ValidationError, InputError) as error:
         raise SchemaError(f"{kind} record: {error}") from error
-
-
-def part(wanted: type[P], value: Json) -> P:
-    """One piece of a body from its JSON form.
-
-    Raises:
-        SchemaError: it has another shape.
-    """
-    try:
-        return msgspec.convert(value, wanted, dec_hook=_decode)
-    except (msgspec.ValidationError, InputError) as error:
-        raise SchemaError(f"{wanted.__name__}: {error}") from error
-
-
-def _encode(value: Any) -> Json:
-    if isinstance(value, Digest):
-        return str(value)
-    raise TypeError(type(value).__name__)
-
-
-def _decode(wanted: type, value: Any) -> Any:
-    if wanted is Digest and isinstance(value, str):
-        return Digest.parse(value)
-    raise SchemaError(f"expected {wanted.__name__}, found {type(value).__name__}")

@@ -36,7 +36,7 @@ def test_a_schema_is_sound_closed_and_stands_alone(name):
                 assert set(node["required"]) <= set(node["properties"]), path
             if node.get("type") == "string" and "pattern" in node:
                 assert node["pattern"].startswith("^"), path
-                assert node["pattern"].endswith("$"), path
+                assert node["pattern"].endswith("$") or name not in kinds.KINDS, path
             if "$ref" in node:
                 assert node["$ref"].removeprefix("#/$defs/") in schema["$defs"], path
             for key, value in node.items():
