@@ -105,7 +105,7 @@ class Reference:
         given = [(starter, self._compare(starter.textless).value) for starter in starters]
         # a starter whose pictures are right already leaves no room above them: it counts in `_start` alone
         self._base = max([*blank, *(value for _, value in given if value <= MOST_BASE and self._pictured)], default=0.0)
-        self._start = max((self._mean(*self._parts(starter, value)) for starter, value in given), default=0.0)
+        self._start = 0.0 if self._base > MOST_BASE else self._reached(given)
         if max(self._base, self._start) > MOST_BASE:
             raise InputError(
                 "the reference cannot be told from doing nothing",
@@ -137,6 +137,10 @@ class Reference:
         """P and T of a shot whose pictures compare with this value."""
         pictures = _above(value, self._base) if self._pictured else None
         return pictures, pair(self._words, words(shot.lines, shot.full, shot.textless))
+
+    def _reached(self, given: Sequence[tuple[Shot, float]]) -> float:
+        """The most that handing in a starter would get."""
+        return max((self._mean(*self._parts(starter, value)) for starter, value in given), default=0.0)
 
     def _mean(self, pictures: float | None, told: float | None) -> float:
         if pictures is None or told is None:
