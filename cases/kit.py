@@ -35,6 +35,7 @@ from store.errors import InputError
 
 __all__ = [
     "CAPTURE_FILES",
+    "OWN_ORIGIN",
     "Assertion",
     "Kit",
     "OpenedKit",
@@ -49,6 +50,8 @@ __all__ = [
 
 SCHEMA: Final = "rbl/kit/v1"
 SALT_BYTES: Final = 32
+OWN_ORIGIN: Final = "http://localhost"
+"""The origin that every page is served from when it is drawn; any port of it."""
 CAPTURE_FILES: Final = ("bare.png", "full.png", "nt.png", "page.json")
 """What the capture of one shot holds, in the order of the tar."""
 
@@ -136,7 +139,7 @@ class Kit:
     viewports: Mapping[str, int]
     main: str
     responsive: tuple[str, ...]
-    origins: tuple[str, ...] = ("http://localhost",)
+    origins: tuple[str, ...] = (OWN_ORIGIN,)
 
     def __post_init__(self) -> None:
         for what, names in (

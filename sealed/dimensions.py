@@ -19,7 +19,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from cases.capture import Request
-from cases.kit import viewport_of
+from cases.kit import OWN_ORIGIN, viewport_of
 from ledger.records.kinds import FULL, Tally
 from sealed import gate
 from sealed.assertions import judge
@@ -171,7 +171,9 @@ def _off_origin(request: Request, origins: tuple[str, ...]) -> bool:
     try:
         if urlsplit(request.url).scheme in _LOCAL:
             return False
-        return request.blocked or not any(_same_origin(request.url, origin) for origin in origins)
+        allowed = [origin for origin in origins if _same_origin(request.url, origin)]
+        # what the source page asks for elsewhere may be asked for, and is always stopped; the page's own never is
+        return not allowed or (request.blocked and OWN_ORIGIN in allowed)
     except ValueError:  # an address that cannot be read is none of the allowed ones
         return True
 

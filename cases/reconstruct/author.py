@@ -89,11 +89,11 @@ class AuthorKit(Part, frozen=True):
         functional: assertions of that dimension.
         workflow: assertions on states that steps lead to.
         viewports: weight of each in `responsive`; 1 where nothing is said.
-        origins: origins that a page may ask for.
+        origins: origins that a page may ask for; its own and those that the source asks for where nothing is said.
     """
 
     regions: tuple[RegionRow, ...] | None = None
     functional: tuple[AssertionRow, ...] | None = None
     workflow: tuple[AssertionRow, ...] | None = None
     viewports: dict[str, Weight] = {}  # noqa: RUF012 - msgspec copies an empty default
-    origins: tuple[str, ...] = ("http://localhost",)
+    origins: tuple[str, ...] | None = None

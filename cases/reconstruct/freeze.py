@@ -16,10 +16,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Final
+from urllib.parse import urlsplit
 
 from cases.capture import FULL, PAGE, Capture
 from cases.contract import BuildRecipe, Contract, Locator, MainShot, Route, State, Viewport
-from cases.kit import Assertion, Kit, Region, Shots
+from cases.kit import OWN_ORIGIN, Assertion, Kit, Region, Shots
 from cases.reconstruct import automatic
 from cases.reconstruct.author import AuthorKit, RegionRow
 from cases.reconstruct.find import rect_of
@@ -34,6 +35,7 @@ __all__ = [
     "default_contract",
     "dimensions_of",
     "evidence",
+    "foreign_origins",
     "propose",
     "read_contract",
     "starter_files",
@@ -214,9 +216,21 @@ def propose(case: tuple[str, int], contract: Contract, reference: Drawn, starter
         viewports={view.name: author.viewports.get(view.name, 1) for view in contract.viewports},
         main=contract.main.id,
         responsive=tuple(shot.id for shot, _, _, state in contract.matrix() if not state.steps),
-        origins=author.origins,
+        origins=foreign_origins(reference) if author.origins is None else author.origins,
     )
     return Proposal(kit, frozenset(made))
+
+
+def foreign_origins(drawn: Drawn) -> tuple[str, ...]:
+    """The origins that a drawn page asked for, its own first: none of the others was reached, or ever is."""
+    asked = set()
+    for shot in sorted(drawn.shots):
+        capture = drawn.capture(shot)
+        for request in () if capture is None else capture.requests:
+            parts = urlsplit(request.url)
+            if request.blocked and parts.scheme in {"http", "https"} and parts.hostname:
+                asked.add(f"{parts.scheme}://{parts.netloc}")
+    return (OWN_ORIGIN, *sorted(asked - {OWN_ORIGIN}))
 
 
 def dimensions_of(kit: Kit, contract: Contract) -> tuple[kinds.Dimension, ...]:
