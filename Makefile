@@ -20,7 +20,7 @@ demo: setup
 	@$(BIN)/rbl demo $(DEMO) --json
 
 test: setup
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 check: setup
 	@$(BIN)/ruff format --check .

@@ -53,6 +53,8 @@ def run_demo(directory: Path, backend_name: str, say: Callable[[str], None]) -> 
         CheckFailed: the release does not verify, or the oracle and the starter do not score full and nothing.
     """
     began = time.monotonic()
+    if backend_name == "native":
+        say("native backend: everything runs on this host, for diagnosis; nothing of it is formal")
     say(f"making a benchmark folder in {directory}")
     folder = create(directory, None)
     backend = open_backend(folder, backend_name)
