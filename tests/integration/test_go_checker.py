@@ -62,21 +62,20 @@ def test_go_agrees_at_every_size(checker, tmp_path, size):
     note = sign_checkpoint(Checkpoint(ORIGIN, size, root), signer)
     writer.publish(note)
     log = LogReader(read_folder(directory), Checkpoint(ORIGIN, size, root))
-    questions = []
-    for index in sorted({0, size // 2, size - 1, min(size - 1, 255), min(size - 1, 256)}):
-        for old in sorted({1, max(1, size // 2), min(size, 256), size}):
-            questions.append(
-                {
-                    "Size": size,
-                    "Root": base64.b64encode(root.raw).decode(),
-                    "Index": index,
-                    "Leaf": base64.b64encode(entry(index)).decode(),
-                    "Inclusion": encoded(log.prove_inclusion(index)),
-                    "Old": old,
-                    "OldRoot": base64.b64encode(log.root_at(old).raw).decode(),
-                    "Consistency": encoded(log.prove_consistency(old)),
-                }
-            )
+    questions = [
+        {
+            "Size": size,
+            "Root": base64.b64encode(root.raw).decode(),
+            "Index": index,
+            "Leaf": base64.b64encode(entry(index)).decode(),
+            "Inclusion": encoded(log.prove_inclusion(index)),
+            "Old": old,
+            "OldRoot": base64.b64encode(log.root_at(old).raw).decode(),
+            "Consistency": encoded(log.prove_consistency(old)),
+        }
+        for index in sorted({0, size // 2, size - 1, min(size - 1, 255), min(size - 1, 256)})
+        for old in sorted({1, max(1, size // 2), min(size, 256), size})
+    ]
     vkey = str(VerifierKey(ORIGIN, signer.public))
     asked = json.dumps(questions)
     done = subprocess.run([checker, directory, vkey], input=asked, capture_output=True, text=True, check=False)

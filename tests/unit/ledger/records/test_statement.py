@@ -114,3 +114,20 @@ def test_a_payload_above_the_limit_is_neither_written_nor_read():
 def test_a_body_outside_its_schema_is_not_signed():
     with pytest.raises(SchemaError):
         sign_statement(msgspec.structs.replace(SPLIT, name="Not An Id"), [SIGNERS["curator"]])
+
+
+@pytest.mark.parametrize("kind", registry.kinds())
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of libraries beneath sigstore
+def test_sigstore_reads_every_kind_as_an_envelope_around_a_statement(kind):
+    from sigstore.dsse import Envelope as Other
+    from sigstore.dsse import Statement as OtherStatement
+
+    role = next(role for role, granted in kinds.ROLE_KINDS.items() if kind in granted)
+    body = kinds.from_json(kind, example(kind))
+    envelope = sign_statement(body, [SIGNERS[role]])
+    other = Other._from_json(envelope.format())
+    assert other.signature == envelope.signatures[0].sig
+    read = OtherStatement(envelope.payload)
+    assert read._inner.predicate_type == f"urn:rbl:{kind}:v1"
+    for subject in subjects_of(body):
+        assert any(item.digest.root == {"sha256": subject.digest.hex} for item in read._inner.subjects)
