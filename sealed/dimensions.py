@@ -169,13 +169,12 @@ def _policy(exam: Examination) -> Marks:
 
 def _off_origin(request: Request, origins: tuple[str, ...]) -> bool:
     try:
-        if urlsplit(request.url).scheme in _LOCAL:
-            return False
+        local = urlsplit(request.url).scheme in _LOCAL
         allowed = [origin for origin in origins if _same_origin(request.url, origin)]
-        # what the source page asks for elsewhere may be asked for, and is always stopped; the page's own never is
-        return not allowed or (request.blocked and OWN_ORIGIN in allowed)
     except ValueError:  # an address that cannot be read is none of the allowed ones
         return True
+    # what the source page asks for elsewhere may be asked for, and is always stopped; the page's own never is
+    return not local and (not allowed or (request.blocked and OWN_ORIGIN in allowed))
 
 
 def _same_origin(url: str, origin: str) -> bool:

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from cases.capture import Sweep, SweepWidth
+from cases.capture import Request, Sweep, SweepWidth
 from cases.contract import Locator
 from cases.kit import Assertion, Kit, Region, open_kit
+from sealed import dimensions
 from sealed.dimensions import half_even
 from sealed.examination import Examination, Yardstick
 from sealed.verdict import decide
@@ -178,6 +179,19 @@ def test_a_request_off_the_origin_closes_the_gate(judged, good, drawings, url, b
     decision = judged({**good, MENU: drawings[MENU](requests=[request])})
     assert decision.verdict.gate == gate
     assert decision.verdict.total == gate
+
+
+@pytest.mark.parametrize(
+    ("url", "blocked", "off"),
+    [
+        ("https://fonts.example/a.woff", True, False),
+        ("https://other.example/a.woff", True, True),
+        ("http://localhost/app.js", True, True),
+    ],
+)
+def test_what_the_source_asks_for_elsewhere_may_be_asked_for(url, blocked, off):
+    request = Request(url, "font", "GET", blocked)
+    assert dimensions._off_origin(request, ("http://localhost", "https://fonts.example")) == off
 
 
 def test_a_screenshot_shipped_as_the_page_closes_the_gate(judged, good, drawings, page, studio):

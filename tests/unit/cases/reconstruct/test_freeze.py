@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from cases.bundled import bundled
-from cases.capture import Images, StepResult
+from cases.capture import Images, Request, StepResult
 from cases.contract import BuildRecipe, Contract, Locator, State, Step
 from cases.plan import derive
 from cases.reconstruct import freeze
@@ -112,6 +113,22 @@ def test_an_empty_list_of_an_author_stays_empty(page, draw):
     author = AuthorKit(regions=(), functional=(), workflow=())
     proposal = freeze.propose(("bindery", 1), freeze.default_contract(), reference, starter, author)
     assert (proposal.kit.regions, proposal.kit.assertions, proposal.automatic) == ((), (), frozenset())
+
+
+def test_a_page_may_ask_for_what_its_source_asks_for_unless_the_author_says_otherwise(page, draw):
+    asked = [
+        Request("http://localhost/", "document", "GET", blocked=False),
+        Request("https://fonts.example/a.css", "stylesheet", "GET", blocked=True),
+        Request("https://fonts.example/b.css", "stylesheet", "GET", blocked=True),
+        Request("http://cdn.example:8080/x.js", "script", "GET", blocked=True),
+        Request("wss://live.example/", "websocket", "GET", blocked=True),
+    ]
+    reference, starter = both(msgspec.structs.replace(page, requests=asked), draw)
+    kit = freeze.propose(("bindery", 1), freeze.default_contract(), reference, starter, AuthorKit()).kit
+    assert kit.origins == ("http://localhost", "http://cdn.example:8080", "https://fonts.example")
+    strict = AuthorKit(origins=("http://localhost",))
+    kit = freeze.propose(("bindery", 1), freeze.default_contract(), reference, starter, strict).kit
+    assert kit.origins == ("http://localhost",)
 
 
 def test_what_an_author_declares_stands_in_the_kit_as_declared(page, draw):
