@@ -12,12 +12,14 @@ verified before is a prefix of the present one. Nothing is believed because of a
 
 from __future__ import annotations
 
+import base64
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self, cast
 
+from ledger.bundles import examined
 from ledger.folder import Folder
 from ledger.log.authority import log_keys, open_log, trust_chain
 from ledger.log.log import LogReader
@@ -110,6 +112,7 @@ class Ledger:
         self.head = log.head
         self.records = records
         self._by_digest = {record.digest: record for record in records}
+        self._by_kind: dict[type[kinds.Body], list[Record[kinds.Body]]] | None = None
         self._attempts: dict[str, AttemptRecords] | None = None
 
     @classmethod
@@ -133,7 +136,7 @@ class Ledger:
             if full or seen is None or not seen.precedes(log):
                 seen = _Seen(folder.config.origin)
             try:
-                seen.admit(log)
+                seen.admit(folder, log, roots)
             except RblError:
                 _SEEN.pop(folder.root, None)
                 raise
@@ -162,7 +165,11 @@ class Ledger:
 
     def of(self, wanted: type[kinds.B]) -> list[Record[kinds.B]]:
         """The records of one kind, in log order."""
-        return cast("list[Record[kinds.B]]", [record for record in self.records if isinstance(record.body, wanted)])
+        if self._by_kind is None:
+            self._by_kind = {}
+            for record in self.records:
+                self._by_kind.setdefault(type(record.body), []).append(record)
+        return cast("list[Record[kinds.B]]", list(self._by_kind.get(wanted, ())))
 
     def get(self, digest: Digest) -> Record[kinds.Body]:
         """The record with this leaf digest.
@@ -202,9 +209,7 @@ class Ledger:
 
     def attempts(self) -> list[AttemptRecords]:
         """Every attempt, in the order they were opened."""
-        if self._attempts is None:
-            self._attempts = self._gathered()
-        return list(self._attempts.values())
+        return list(self._all_attempts().values())
 
     def attempt(self, name: str) -> AttemptRecords:
         """The attempt that a text names: its id, or the beginning or the end of exactly one.
@@ -212,7 +217,7 @@ class Ledger:
         Raises:
             InputError: it names none, or several.
         """
-        known = {records.id: records for records in self.attempts()}
+        known = self._all_attempts()
         if name in known:
             return known[name]
         found = [attempt for attempt in known if name and (attempt.startswith(name) or attempt.endswith(name))]
@@ -252,6 +257,11 @@ class Ledger:
         """The release with this name."""
         return self._named(kinds.Release, name)
 
+    def _all_attempts(self) -> dict[str, AttemptRecords]:
+        if self._attempts is None:
+            self._attempts = self._gathered()
+        return self._attempts
+
     def _gathered(self) -> dict[str, AttemptRecords]:
         grouped: dict[str, list[Record[kinds.Body]]] = {}
         for record in self.records:
@@ -290,11 +300,18 @@ class _Seen:
         size = len(self.records)
         return self._log is not None and size <= log.size and log.root_at(size) == self._log.root_at(size)
 
-    def admit(self, log: LogReader) -> None:
+    def admit(self, folder: Folder, log: LogReader, roots: Sequence[kinds.TrustRoot]) -> None:
         """Admit what is new in a log that what was admitted is a prefix of."""
         self._log = log
-        for leaf in log.entries(len(self.records)):
-            self.records.append(self._gate.admit(Envelope.parse(leaf), len(self.records)))
+        public = {key.keyid: base64.b64decode(key.public) for root in roots for key in root.keys}
+        for bundle in examined(folder.log, log.checkpoint, public, len(self.records)):
+            for item in log.entries(bundle.start, bundle.end) if bundle.records is None else bundle.records:
+                index = len(self.records)
+                self.records.append(
+                    self._gate.admit(Envelope.parse(item), index)
+                    if isinstance(item, bytes)
+                    else self._gate.admit_examined(item, index)
+                )
 
     def _root_at(self, size: int) -> Digest:
         assert self._log is not None

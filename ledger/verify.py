@@ -14,33 +14,33 @@ the same. Objects are not read here: see `store.fsck`. Releases are verified by 
 from __future__ import annotations
 
 import base64
-import multiprocessing
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from hashlib import sha256
 from typing import Final
 
+import msgspec
+
+from ledger.bundles import examined
 from ledger.folder import Folder
 from ledger.log import merkle
 from ledger.log.authority import open_log, trust_chain
-from ledger.log.checkpoint import Checkpoint
-from ledger.log.log import LogReader, read_folder
-from ledger.log.tiles import WIDTH
+from ledger.log.log import LogReader
 from ledger.records import kinds
 from ledger.records.envelope import Envelope
-from ledger.records.examined import Examined, examine
+from ledger.records.examined import Examined
 from ledger.records.gate import Gate
+from ledger.records.numbered import Numbered
 from ledger.records.record import Record
 from store.digest import Digest
-from store.errors import InputError, LogInvalid, RecordRejected, RuleBroken
+from store.errors import InputError, RecordRejected, RuleBroken
 
 __all__ = ["Finding", "LedgerReport", "verify_ledger"]
 
-_ALONE: Final = 8 * WIDTH
-"""Logs below this many records are not worth starting processes for."""
+_LATE: Final = ("trust", "distrusted", "twin")
+_json: Final = msgspec.json.Encoder(enc_hook=Digest.__str__, order="sorted").encode
 
 Progress = Callable[[int, int], None]
 
@@ -74,20 +74,6 @@ class LedgerReport:
     findings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """One bundle to authenticate and examine, in any process."""
-
-    directory: Path
-    checkpoint: Checkpoint
-    public: Mapping[str, bytes]
-    start: int
-    end: int
-
-
-_Answer = list[Examined | bytes] | Finding
-
-
 def verify_ledger(
     folder: Folder, processes: int | None = None, progress: Progress | None = None, *, pinned: Digest | None = None
 ) -> LedgerReport:
@@ -107,107 +93,102 @@ def verify_ledger(
         finding = Finding(rule, error.where or str(folder.log), f"{error.what}: nothing of the log can be believed")
         return LedgerReport(0, Digest.from_raw(merkle.EMPTY_ROOT), (finding,))
     public = {key.keyid: base64.b64decode(key.public) for root in roots for key in root.keys}
-    tasks = [
-        _Task(folder.log, log.checkpoint, public, start, min(start + WIDTH, log.size))
-        for start in range(0, log.size, WIDTH)
-    ]
     findings: list[Finding] = []
-    fold = _Fold(folder.config.origin, log)
-    for task, answer in _answers(tasks, processes, log.size):
-        if isinstance(answer, Finding):
-            findings.append(answer)
+    fold = _Fold(folder, log)
+    for bundle in examined(folder.log, log.checkpoint, public, processes=processes):
+        if bundle.records is not None:
+            findings += fold.take(bundle.records)
+        else:
             fold.stop()
-        elif (refused := fold.take(answer)) is not None:
-            findings.append(refused)
+            rule, what = bundle.fault or ("bundle", "not there")
+            what = f"{what}: these records cannot be believed, and none after them was judged"
+            findings.append(Finding(rule, f"records {bundle.start} to {bundle.end - 1}", what))
         if progress is not None:
-            progress(task.end, log.size)
-    findings += _trust_files(folder, fold.records)
-    findings += _distrusted(fold)
-    findings += _twins(fold.records)
-    return LedgerReport(log.size, log.checkpoint.root, tuple(findings))
+            progress(bundle.end, log.size)
+    findings += fold.distrusted()
+    return LedgerReport(log.size, log.checkpoint.root, tuple(sorted(findings, key=_by_step)))
 
 
 class _Fold:
-    """The gate over the examined records, until it refuses one."""
+    """The gate over the examined records, until it refuses one; of each record a few bytes are kept, and no body."""
 
-    def __init__(self, origin: str, log: LogReader) -> None:
-        self.gate = Gate(origin, log.root_at)
-        self.records: list[Record] = []
+    def __init__(self, folder: Folder, log: LogReader) -> None:
+        self._folder = folder
+        self._gate = Gate(folder.config.origin, log.root_at)
         self._stopped = False
+        self._signers = array("I")  # which of `_keyids` signed each record
+        self._keyids: dict[tuple[str, ...], int] = {}
+        self._judged = Numbered()  # attempt, captures and evaluator
+        self._verdicts = bytearray()  # of each the first verdict, hashed
+        self._first = array("Q")  # and its record
 
     def stop(self) -> None:
         """Judge nothing more: a record is missing."""
         self._stopped = True
 
-    def take(self, examined: Sequence[Examined | bytes]) -> Finding | None:
-        """Admit the next records; what is wrong with the first that is refused."""
-        if self._stopped:
-            return None
-        for item in examined:
-            index = len(self.records)
+    def take(self, records: Sequence[Examined | bytes]) -> Iterator[Finding]:
+        """Admit the next records; what is wrong with them, up to the first that is refused."""
+        for item in records:
+            index = self._gate.size
+            if self._stopped:
+                return
             try:
                 record = (
-                    self.gate.admit(Envelope.parse(item), index)
+                    self._gate.admit(Envelope.parse(item), index)
                     if isinstance(item, bytes)
-                    else self.gate.admit_examined(item, index)
+                    else self._gate.admit_examined(item, index)
                 )
             except RecordRejected as error:
                 self._stopped = True
                 what = f"{error.what}: it may not stand in the log, and none after it was judged"
-                return Finding(error.rule, f"record {index}", what)
-            self.records.append(record)
-        return None
+                yield Finding(error.rule, f"record {index}", what)
+                return
+            self._signers.append(self._keyids.setdefault(record.keyids, len(self._keyids)))
+            if isinstance(record.body, kinds.TrustRoot):
+                yield from self._other_root(record)
+            elif isinstance(record.body, kinds.Evaluation):
+                yield from self._twin(record)
 
+    def distrusted(self) -> Iterator[Finding]:
+        """Records admitted before a later trust root said from which index on their key is distrusted."""
+        trust, signers = self._gate.trust, list(self._keyids)
+        last = len(self._signers) - 1
+        doubted = {
+            number: [keyid for keyid in keyids if last >= 0 and trust.distrusts(keyid, last)]
+            for number, keyids in enumerate(signers)
+        }
+        if not any(doubted.values()):  # a key is distrusted from some index on: at the last one, or at none
+            return
+        for index, number in enumerate(self._signers):
+            for keyid in doubted[number]:
+                if trust.distrusts(keyid, index):
+                    what = f"its key {keyid} was distrusted afterwards, for this index too: what it says is in doubt"
+                    yield Finding("distrusted", f"record {index}", what)
 
-def _answers(tasks: Sequence[_Task], processes: int | None, size: int) -> Iterator[tuple[_Task, _Answer]]:
-    workers = min(processes or os.cpu_count() or 1, len(tasks))
-    if workers <= 1 or size < _ALONE:
-        for task in tasks:
-            yield task, _examine(task)
-        return
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield from zip(tasks, pool.map(_examine, tasks, chunksize=2), strict=True)
+    def _other_root(self, record: Record[kinds.TrustRoot]) -> Iterator[Finding]:
+        place = self._folder.trust / f"{record.body.version}.root.json"
+        known = None
+        with suppress(OSError):
+            known = Digest.of(place.read_bytes())
+        if known != record.digest:
+            what = f"not the trust root {record.body.version} in {place}: two answers to who may sign"
+            yield Finding("trust", f"record {record.index}", what)
 
-
-def _examine(task: _Task) -> _Answer:
-    """Authenticate one bundle; a leaf that is not in order is handed back as it is, for the gate to say why."""
-    try:
-        leaves = list(LogReader(read_folder(task.directory), task.checkpoint).entries(task.start, task.end))
-    except LogInvalid as error:
-        what = f"{error.what}: these records cannot be believed, and none after them was judged"
-        return Finding(error.rule, f"records {task.start} to {task.end - 1}", what)
-    return [examine(leaf, task.public) or leaf for leaf in leaves]
-
-
-def _trust_files(folder: Folder, records: Sequence[Record]) -> Iterator[Finding]:
-    for record in records:
-        if isinstance(record.body, kinds.TrustRoot):
-            place = folder.trust / f"{record.body.version}.root.json"
-            known = None
-            with suppress(OSError):
-                known = Digest.of(place.read_bytes())
-            if known != record.digest:
-                what = f"not the trust root {record.body.version} in {place}: two answers to who may sign"
-                yield Finding("trust", f"record {record.index}", what)
-
-
-def _distrusted(fold: _Fold) -> Iterator[Finding]:
-    """Records admitted before a later trust root said from which index on their key is distrusted."""
-    for record in fold.records:
-        for keyid in record.keyids:
-            if fold.gate.trust.distrusts(keyid, record.index):
-                what = f"its key {keyid} was distrusted afterwards, for this index too: what it says is in doubt"
-                yield Finding("distrusted", f"record {record.index}", what)
-
-
-def _twins(records: Sequence[Record]) -> Iterator[Finding]:
-    first: dict[tuple[str, Digest, Digest], Record[kinds.Evaluation]] = {}
-    for record in records:
+    def _twin(self, record: Record[kinds.Evaluation]) -> Iterator[Finding]:
         body = record.body
-        if not isinstance(body, kinds.Evaluation):
-            continue
-        before = first.setdefault((body.attempt, body.captures, body.evaluator), record)
-        if before.body.verdict != body.verdict:
-            what = f"not the verdict of record {before.index}, from the same captures by the same evaluator: grading "
-            what += f"{body.attempt} does not give the same twice"
+        key = sha256(f"{body.attempt} {body.captures} {body.evaluator}".encode()).digest()
+        verdict = sha256(_json(body.verdict)).digest()
+        before = self._judged.find(key)
+        if before is None:
+            self._judged.add(key)
+            self._verdicts += verdict
+            self._first.append(record.index)
+        elif self._verdicts[before * len(verdict) : (before + 1) * len(verdict)] != verdict:
+            what = f"not the verdict of record {self._first[before]}, from the same captures by the same evaluator: "
+            what += f"grading {body.attempt} does not give the same twice"
             yield Finding("twin", f"record {record.index}", what)
+
+
+def _by_step(finding: Finding) -> int:
+    """What the log itself shows first, then what only the whole of it shows."""
+    return _LATE.index(finding.rule) + 1 if finding.rule in _LATE else 0

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import jsonschema
     import jsonschema_rs
 
-__all__ = ["check", "documents", "kinds", "page", "schema"]
+__all__ = ["accepts", "check", "documents", "kinds", "page", "schema"]
 
 _VERSION: Final = "v1"
 _SHOWN: Final = 200
@@ -70,8 +70,17 @@ def check(name: str, document: Json) -> None:
         SchemaError: it does not match; says where (a JSON Pointer, RFC 6901) and what would be right.
         InputError: there is no schema of that name.
     """
-    if not _fast(name).is_valid(document):
+    if not accepts(name, document):
         raise _explained(name, document)
+
+
+def accepts(name: str, document: Json) -> bool:
+    """Whether a record's predicate, or a document, matches; without saying why not.
+
+    Raises:
+        InputError: there is no schema of that name.
+    """
+    return bool(_fast(name).is_valid(document))
 
 
 def _names() -> list[str]:

@@ -10,7 +10,7 @@ set -eu
 cd "$(dirname "$0")/.."
 mkdir -p .cache
 
-programs='docker:docker.io dockerd:docker.io chromium:chromium mmdebstrap:mmdebstrap git:git bwrap:bubblewrap'
+programs='strace:strace docker:docker.io dockerd:docker.io chromium:chromium mmdebstrap:mmdebstrap git:git bwrap:bubblewrap'
 lacking=''
 for pair in $programs; do
     PATH="$PATH:/usr/sbin:/sbin" command -v "${pair%%:*}" >/dev/null 2>&1 || lacking="$lacking ${pair##*:}"

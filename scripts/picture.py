@@ -31,7 +31,8 @@ th { font-weight: 600; color: #5b6470 } th:nth-child(-n+2), td:nth-child(-n+2) {
 td b { font-size: 15px }
 .row { display: grid; grid-template-columns: repeat(4, 1fr); gap: 14px }
 figure { margin: 0 } figcaption { font-size: 12.5px; color: #5b6470; padding-top: 6px }
-img { width: 100%; height: 300px; object-fit: contain; object-position: top; background: #fff; border: 1px solid #ddd8cc;
+img { width: 100%; height: 300px; object-fit: contain; object-position: top; background: #fff;
+  border: 1px solid #ddd8cc;
   border-radius: 4px }
 code { font: 12px 'DejaVu Sans Mono', monospace }
 """

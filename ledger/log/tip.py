@@ -10,6 +10,8 @@ admitted what was then not written is thrown away by its owner and made anew. It
 
 from __future__ import annotations
 
+from array import array
+
 from ledger.log import merkle
 from ledger.log.journal import Batch
 from ledger.log.log import LogReader
@@ -42,7 +44,9 @@ class Tip:
         self._reader: LogReader | None = None
         self._pending: list[bytes] = []
         self._roots: dict[int, Digest] = {}
-        self._records: list[Record] = []
+        self._recent: dict[int, Record] = {}  # of records that no checkpoint holds yet
+        self._by: dict[tuple[tuple[str, ...], str], int] = {}  # keys and role
+        self._admitted = array("I")  # which of these each record was admitted under
         self.trust_roots: list[tuple[TrustRoot, bytes]] = []
 
     @property
@@ -60,8 +64,18 @@ class Tip:
         return self._gate.known(envelope.payload_digest)
 
     def record(self, index: int) -> Record:
-        """A record that was folded."""
-        return self._records[index]
+        """A record that was folded; read again where it stands in the log.
+
+        Raises:
+            LogInvalid: it does not verify any more.
+        """
+        found = self._recent.get(index)
+        if found is not None or self._reader is None:
+            return self._recent[index]
+        envelope = Envelope.parse(self._reader.entry(index))
+        statement = Statement.parse(envelope.payload)
+        keyids, role = list(self._by)[self._admitted[index]]
+        return Record(index, envelope.digest, envelope.payload_digest, statement.body, statement.kind, keyids, role)
 
     def precedes(self, reader: LogReader) -> bool:
         """Whether a verified log continues this tip."""
@@ -83,7 +97,8 @@ class Tip:
             self.trust_roots.append((record.body, leaf))
         self._pending.append(merkle.leaf_hash(leaf))
         self._frontier.append(self._pending[-1])
-        self._records.append(record)
+        self._recent[record.index] = record
+        self._admitted.append(self._by.setdefault((record.keyids, record.role), len(self._by)))
         return record
 
     def follow(self, reader: LogReader) -> None:
@@ -104,7 +119,8 @@ class Tip:
                 self._follow(leaf)
             except RecordRejected as error:
                 raise LogInvalid("admission", str(error), where=f"record {self.size}") from error
-        self._pending.clear()
+            self._pending.clear()
+            self._recent.clear()
 
     def _follow(self, leaf: bytes) -> None:
         envelope = Envelope.parse(leaf)
@@ -113,7 +129,7 @@ class Tip:
             self.admit(envelope)
             return
         hints = tuple(signature.keyid for signature in envelope.signatures)
-        examined = Examined(envelope.digest, envelope.payload_digest, statement, hints)
+        examined = Examined(envelope.digest, envelope.payload_digest, statement.kind, statement.body, hints)
         try:
             record = self._gate.admit_examined(examined, self.size)
         except RecordRejected:
@@ -140,6 +156,7 @@ class Tip:
         """Say that everything so far stands in a signed checkpoint, which `reader` is at."""
         self._reader = reader
         self._pending.clear()
+        self._recent.clear()
 
     def root_at(self, size: int) -> Digest:
         """The root over the first `size` records.

@@ -2,63 +2,101 @@
 
     admitted = Admitted()
     admitted.cited(digest, kinds.Protocol)     # Record[Protocol], or RecordRejected("unknown-reference")
+    admitted.expect(digest, kinds.Captures)    # only that it is there, and of that kind
     admitted.check(body)                       # what a case, split, schedule, withdrawal or release cites
     admitted.add(record)
 
 A declaration stands for one content for ever: `redefined` refuses a second case version, split, protocol, entry or
-schedule of a name. Attempts have a module of their own (`ledger.records.attempts`).
+schedule of a name. Attempts have a module of their own (`ledger.records.attempts`). Of their records, which are nearly
+all of a log, the kind and the attempt are kept and nothing else: no rule asks for more, and memory stays small.
 """
 
 from __future__ import annotations
 
-from typing import cast
+from array import array
+from typing import Final, cast
 
 from ledger.records import kinds
+from ledger.records.numbered import Numbered
 from ledger.records.record import Record
 from store.digest import Digest
 from store.errors import RecordRejected
 
-__all__ = ["Admitted"]
+__all__ = ["Admitted", "attempt_of"]
+
+_KINDS: Final = tuple(kinds.KINDS)
+_CODES: Final = {kind: code for code, kind in enumerate(_KINDS)}
+_OF_ATTEMPTS: Final = frozenset(
+    {
+        kinds.AttemptOpened,
+        kinds.Artifacts,
+        kinds.Captures,
+        kinds.AttemptClosed,
+        kinds.Evaluation,
+        kinds.EvaluationFailed,
+    }
+)
 
 
 class Admitted:
     """The records of a log, found by the digests that other records cite."""
 
     def __init__(self) -> None:
-        self._records: dict[Digest, Record] = {}
+        self._numbers = Numbered()
+        self._kinds = bytearray()
+        self._owners = array("I")  # which of `_ids` each record belongs to
+        self._ids: list[str | None] = [None]
+        self._places: dict[str, int] = {}
+        self._records: dict[int, Record] = {}
         self._names: dict[tuple[str, ...], Digest] = {}
         self._lifted: set[Digest] = set()
 
     def add(self, record: Record) -> None:
         """Take a record in."""
-        self._records[record.digest] = record
+        number = self._numbers.add(record.digest.raw)
+        self._kinds.append(_CODES[record.kind])
+        attempt = attempt_of(record.body)
+        self._owners.append(0 if attempt is None else self._place(attempt))
+        if attempt is not None:
+            return
+        self._records[number] = record
         if (name := _name(record.body)) is not None:
             self._names[name] = record.digest
         if isinstance(record.body, kinds.Withdrawal) and record.body.reinstates is not None:
             self._lifted.add(record.body.reinstates)
 
-    def record(self, digest: Digest) -> Record:
-        """The record with this leaf digest.
+    def _place(self, attempt: str) -> int:
+        found = self._places.get(attempt)
+        if found is None:
+            found = self._places[attempt] = len(self._ids)
+            self._ids.append(attempt)
+        return found
 
-        Raises:
-            RecordRejected: there is none yet (`unknown-reference`).
-        """
-        found = self._records.get(digest)
+    def _number(self, digest: Digest) -> int:
+        found = self._numbers.find(digest.raw)
         if found is None:
             raise RecordRejected("unknown-reference", f"no earlier record is {digest}", fix="append that one first")
         return found
 
-    def cited(self, digest: Digest, wanted: type[kinds.B]) -> Record[kinds.B]:
-        """The record with this leaf digest, of one kind.
+    def expect(self, digest: Digest, wanted: type[kinds.Body]) -> int:
+        """The number of the record with this leaf digest, which is of one kind.
 
         Raises:
             RecordRejected: there is none yet, or it is of another kind (`unknown-reference`).
         """
-        found = self.record(digest)
-        if not isinstance(found.body, wanted):
-            what = f"{digest} is a {found.kind}, and a {kinds.kind_of(wanted)} is meant"
-            raise RecordRejected("unknown-reference", what)
-        return cast("Record[kinds.B]", found)
+        number = self._number(digest)
+        kind, meant = _KINDS[self._kinds[number]], kinds.kind_of(wanted)
+        if kind != meant:
+            raise RecordRejected("unknown-reference", f"{digest} is a {kind}, and a {meant} is meant")
+        return number
+
+    def cited(self, digest: Digest, wanted: type[kinds.B]) -> Record[kinds.B]:
+        """The declaration with this leaf digest, of one kind; not for records of attempts.
+
+        Raises:
+            RecordRejected: there is none yet, or it is of another kind (`unknown-reference`).
+        """
+        return cast("Record[kinds.B]", self._records[self.expect(digest, wanted)])
 
     def entry(self, ref: kinds.Ref) -> Record[kinds.Entry]:
         """The entry that is named.
@@ -89,6 +127,8 @@ class Admitted:
         Raises:
             RecordRejected: `unknown-reference`, `duplicate-reference`, `redefined` or `reinstates`.
         """
+        if type(body) in _OF_ATTEMPTS:
+            return
         name = _name(body)
         if name is not None and name in self._names:
             what = f"the {' '.join(name)} is recorded already, as {self._names[name]}"
@@ -126,7 +166,7 @@ class Admitted:
 
     def _check_withdrawal(self, body: kinds.Withdrawal) -> None:
         target = body.target
-        if _id(self.record(target.record).body, target.kind) != target.id:
+        if self._id(self._number(target.record), target.kind) != target.id:
             what = f"{target.record} is no record of the {target.kind} {target.id}"
             raise RecordRejected("unknown-reference", what)
         if body.reinstates is not None:
@@ -136,20 +176,28 @@ class Admitted:
             if body.reinstates in self._lifted:
                 raise RecordRejected("reinstates", f"{body.reinstates} is lifted already")
 
+    def _id(self, number: int, kind: str) -> str | None:
+        """The id of the attempt, case or release that a record belongs to."""
+        if kind == "attempt":
+            return self._ids[self._owners[number]]
+        found = self._records.get(number)
+        match kind, None if found is None else found.body:
+            case "case", kinds.Case() as body:
+                return body.id
+            case "release", kinds.Release() as body:
+                return body.name
+            case _:
+                return None
 
-def _id(body: kinds.Body, kind: str) -> str | None:
-    """The id of the attempt, case or release that a record belongs to."""
-    match kind, body:
-        case "attempt", kinds.AttemptOpened() | kinds.Artifacts() | kinds.Captures() | kinds.AttemptClosed():
-            return body.chain.attempt
-        case "attempt", kinds.Evaluation() | kinds.EvaluationFailed():
-            return body.attempt
-        case "case", kinds.Case():
-            return body.id
-        case "release", kinds.Release():
-            return body.name
-        case _:
-            return None
+
+def attempt_of(body: kinds.Body) -> str | None:
+    """The attempt that a record is a part of; None for declarations, and for what is said about attempts."""
+    if type(body) not in _OF_ATTEMPTS:
+        return None
+    if isinstance(body, kinds.AttemptOpened | kinds.Artifacts | kinds.Captures | kinds.AttemptClosed):
+        return body.chain.attempt
+    assert isinstance(body, kinds.Evaluation | kinds.EvaluationFailed)
+    return body.attempt
 
 
 def _name(body: kinds.Body) -> tuple[str, ...] | None:

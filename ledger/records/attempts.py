@@ -13,7 +13,7 @@ Which verdict counts in a release is not decided here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ledger.records import kinds
 from ledger.records.admitted import Admitted
@@ -25,30 +25,37 @@ __all__ = ["Attempts"]
 
 _Runner = kinds.Artifacts | kinds.Captures | kinds.AttemptClosed
 _Evaluator = kinds.Evaluation | kinds.EvaluationFailed
-_Slot = tuple[Digest, Digest, Digest, int, int]
+_Slot = tuple[Digest | None, Digest, Digest, int, int]
 
 
 @dataclass(slots=True)
 class _Attempt:
     """One attempt so far.
 
+    There are as many as a log has attempts: no more is kept than rules ask for, and digests as their 32 bytes.
+
     Attributes:
-        opened: its opening.
-        seq: of the last runner's record.
+        slot: schedule, entry, case, repeat and try.
         prev: leaf digest that the next runner's record must name.
+        seq: of the last runner's record.
         captures: leaf digest of its captures.
-        verdicts: leaf digests of its evaluations.
+        verdicts: leaf digests of its evaluations, until it is closed.
         failed: the evaluator signed that it could not judge.
-        closed: its closing.
+        outcome: of its closing.
     """
 
-    opened: kinds.AttemptOpened
-    seq: int
-    prev: Digest
-    captures: Digest | None = None
-    verdicts: set[Digest] = field(default_factory=set)
+    slot: _Slot
+    prev: bytes
+    seq: int = 0
+    captures: bytes | None = None
+    verdicts: tuple[Digest, ...] = ()
     failed: bool = False
-    closed: kinds.AttemptClosed | None = None
+    outcome: kinds.Outcome | None = None
+
+    @property
+    def case(self) -> Digest:
+        """Leaf digest of the case version that it was opened on."""
+        return self.slot[2]
 
 
 class Attempts:
@@ -83,25 +90,29 @@ class Attempts:
         body = record.body
         match body:
             case kinds.AttemptOpened():
-                self._attempts[body.chain.attempt] = _Attempt(body, 0, record.digest)
+                slot = _slot(body)
+                self._attempts[body.chain.attempt] = _Attempt(slot, record.digest.raw)
                 if body.schedule is not None:
-                    self._slots[_slot(body, body.schedule)] = body.chain.attempt
+                    self._slots[slot] = body.chain.attempt
             case kinds.Artifacts() | kinds.Captures() | kinds.AttemptClosed():
                 self._add_runner(record, body)
             case kinds.Evaluation():
-                self._attempts[body.attempt].verdicts.add(record.digest)
+                judged = self._attempts[body.attempt]
+                if judged.outcome is None:
+                    judged.verdicts += (record.digest,)
             case kinds.EvaluationFailed():
                 self._attempts[body.attempt].failed = True
 
     def _add_runner(self, record: Record, body: _Runner) -> None:
         known = self._attempts[body.chain.attempt]
         known.seq = body.chain.seq
-        if known.closed is None:
-            known.prev = record.digest
+        if known.outcome is None:
+            known.prev = record.digest.raw
         if isinstance(body, kinds.Captures):
-            known.captures = record.digest
+            known.captures = record.digest.raw
         elif isinstance(body, kinds.AttemptClosed):
-            known.closed = body
+            known.outcome = body.outcome
+            known.verdicts = ()
 
     def _known(self, attempt: str) -> _Attempt:
         found = self._attempts.get(attempt)
@@ -134,7 +145,7 @@ class Attempts:
         if body.repeat > schedule.repeats:
             what = f"repeat {body.repeat}, and the schedule {schedule.name} has {schedule.repeats}"
             raise RecordRejected("not-scheduled", what)
-        taken = self._slots.get(_slot(body, cited))
+        taken = self._slots.get(_slot(body))
         if taken is not None:
             raise RecordRejected("duplicate-attempt", f"try {body.try_} of this repeat is {taken}")
         return protocol.max_tries
@@ -147,15 +158,16 @@ class Attempts:
         before = self._attempts.get(body.retry_of)
         if before is None:
             raise RecordRejected("retry", f"it tries {body.retry_of} again, which was not opened")
-        old = before.opened
-        if _repeat(old) != _repeat(body):
+        *old, tried = before.slot
+        *new, number = _slot(body)
+        if old != new:
             raise RecordRejected("retry", f"{body.retry_of} is of another schedule, entry, case or repeat")
-        if body.try_ != old.try_ + 1:
-            raise RecordRejected("retry", f"try {body.try_} of what was try {old.try_}")
+        if number != tried + 1:
+            raise RecordRejected("retry", f"try {number} of what was try {tried}")
         if allowed is not None and body.try_ > allowed:
             raise RecordRejected("retry", f"try {body.try_}, and the protocol allows {allowed}")
-        if before.closed is None or before.closed.outcome != "harness-failure":
-            outcome = "still open" if before.closed is None else f"closed as {before.closed.outcome}"
+        if before.outcome != "harness-failure":
+            outcome = "still open" if before.outcome is None else f"closed as {before.outcome}"
             raise RecordRejected("retry", f"{body.retry_of} is {outcome}; only harness failures are tried again")
         if before.captures is not None and not before.failed:
             what = f"the captures of {body.retry_of} are in the log, and no failure that the evaluator signed"
@@ -165,11 +177,12 @@ class Attempts:
 
     def _check_runner(self, body: _Runner) -> None:
         known = self._known(body.chain.attempt)
-        if known.closed is not None:
+        if known.outcome is not None:
             _check_late(body)
-        if (body.chain.seq, body.chain.prev) != (known.seq + 1, known.prev):
-            what = f"seq {body.chain.seq} after {body.chain.prev}, where {known.seq + 1} after {known.prev} is due"
-            raise RecordRejected("chain", what)
+        seq, prev = body.chain.seq, body.chain.prev
+        if seq != known.seq + 1 or prev is None or prev.raw != known.prev:
+            due = Digest.from_raw(known.prev)
+            raise RecordRejected("chain", f"seq {seq} after {prev}, where {known.seq + 1} after {due} is due")
         if isinstance(body, kinds.Captures):
             self._check_captures(known, body)
         elif isinstance(body, kinds.AttemptClosed):
@@ -177,8 +190,9 @@ class Attempts:
 
     def _check_captures(self, known: _Attempt, body: kinds.Captures) -> None:
         if known.captures is not None:
-            raise RecordRejected("captures-twice", f"{body.chain.attempt} has captures already, {known.captures}")
-        plan = self._admitted.case(known.opened.case).body.plan
+            what = f"{body.chain.attempt} has captures already, {Digest.from_raw(known.captures)}"
+            raise RecordRejected("captures-twice", what)
+        plan = self._admitted.cited(known.case, kinds.Case).body.plan
         if body.plan != plan:
             raise RecordRejected("plan", f"captured by the plan {body.plan}, and the case's is {plan}")
         ids = [shot.id for shot in body.shots]
@@ -187,15 +201,15 @@ class Attempts:
 
     def _check_closing(self, known: _Attempt, body: kinds.AttemptClosed) -> None:
         if body.outcome == "scored" and body.evaluation is not None and body.evaluation not in known.verdicts:
-            self._admitted.cited(body.evaluation, kinds.Evaluation)
+            self._admitted.expect(body.evaluation, kinds.Evaluation)
             raise RecordRejected("other-attempt", f"the evaluation {body.evaluation} is of another attempt")
 
     def _check_evaluator(self, body: _Evaluator) -> None:
         known = self._known(body.attempt)
-        self._admitted.cited(body.captures, kinds.Captures)
-        if body.captures != known.captures:
+        self._admitted.expect(body.captures, kinds.Captures)
+        if body.captures.raw != known.captures:
             raise RecordRejected("other-attempt", f"the captures {body.captures} are not those of {body.attempt}")
-        if body.case != known.opened.case.record:
+        if body.case != known.case:
             raise RecordRejected("other-case", f"{body.case} is not the case of {body.attempt}")
         if isinstance(body, kinds.Evaluation):
             commitment = self._admitted.cited(body.case, kinds.Case).body.sealed.commitment
@@ -213,9 +227,5 @@ def _check_late(body: _Runner) -> None:
         raise RecordRejected("closed", what, fix="record them with class late")
 
 
-def _slot(body: kinds.AttemptOpened, schedule: Digest) -> _Slot:
-    return (schedule, body.entry.record, body.case.record, body.repeat, body.try_)
-
-
-def _repeat(body: kinds.AttemptOpened) -> tuple[Digest | None, Digest, Digest, int]:
-    return (body.schedule, body.entry.record, body.case.record, body.repeat)
+def _slot(body: kinds.AttemptOpened) -> _Slot:
+    return (body.schedule, body.entry.record, body.case.record, body.repeat, body.try_)

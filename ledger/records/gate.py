@@ -22,8 +22,7 @@ check, and so is that the leaves are those of a signed checkpoint. Which of seve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Final
 
 from ledger.records import kinds
@@ -31,6 +30,7 @@ from ledger.records.admitted import Admitted
 from ledger.records.attempts import Attempts
 from ledger.records.envelope import Envelope
 from ledger.records.examined import Examined
+from ledger.records.numbered import Numbered
 from ledger.records.record import Record
 from ledger.records.statement import Statement
 from ledger.records.trust import Signed, TrustState
@@ -38,6 +38,8 @@ from store.digest import Digest
 from store.errors import RecordRejected
 
 __all__ = ["Gate"]
+
+_REMEMBERED: Final = 1024
 
 
 class Gate:
@@ -52,7 +54,8 @@ class Gate:
         self.origin: Final = origin
         self.trust: Final = TrustState()
         self._root_at = root_at
-        self._payloads: dict[Digest, int] = {}
+        self._payloads = Numbered()
+        self._heads: dict[int, Digest] = {}  # some that this log had: many records are made after one head
         self._admitted = Admitted()
         self._attempts = Attempts(self._admitted)
 
@@ -63,7 +66,7 @@ class Gate:
 
     def known(self, payload: Digest) -> int | None:
         """The index of the record with this payload digest, or None."""
-        return self._payloads.get(payload)
+        return self._payloads.find(payload.raw)
 
     def admit(self, envelope: Envelope, index: int) -> Record:
         """Admit the next record.
@@ -75,7 +78,7 @@ class Gate:
         Raises:
             RecordRejected: a rule is broken; nothing has changed.
         """
-        with _placed(index):
+        try:
             statement = Statement.parse(envelope.payload)
             body = statement.body
 
@@ -84,10 +87,14 @@ class Gate:
                     return self.trust.check_root(body, envelope, index)
                 return self.trust.check(envelope, statement.kind, index)
 
-            record = self._admit(statement, envelope.digest, envelope.payload_digest, index, signed)
+            record = self._admit(statement.kind, body, envelope.digest, envelope.payload_digest, index, signed)
             if isinstance(body, kinds.TrustRoot):
                 self.trust.install(body, envelope, index)
-            return record
+        except RecordRejected as error:
+            if error.where:
+                raise
+            raise _placed(error, index) from error
+        return record
 
     def admit_examined(self, examined: Examined, index: int) -> Record:
         """Admit the next record, of which everything that needs no state was checked elsewhere (`examined`).
@@ -99,34 +106,35 @@ class Gate:
         Raises:
             RecordRejected: a rule is broken; nothing has changed.
         """
-        with _placed(index):
-            kind = examined.statement.kind
-            return self._admit(
-                examined.statement,
-                examined.digest,
-                examined.payload_digest,
-                index,
-                lambda: self.trust.check_signers(examined.keyids, kind, index),
-            )
+        kind = examined.kind
+
+        def signed() -> Signed:
+            return self.trust.check_signers(examined.keyids, kind, index)
+
+        try:
+            return self._admit(kind, examined.body, examined.digest, examined.payload_digest, index, signed)
+        except RecordRejected as error:
+            if error.where:
+                raise
+            raise _placed(error, index) from error
 
     def _admit(
-        self, statement: Statement, digest: Digest, payload: Digest, index: int, signed: Callable[[], Signed]
+        self, kind: str, body: kinds.Body, digest: Digest, payload: Digest, index: int, signed: Callable[[], Signed]
     ) -> Record:
-        body = statement.body
         if index != self.size:
             raise RecordRejected("order", f"record {index}, where {self.size} is the next")
         if body.ledger != self.origin:
             raise RecordRejected("origin", f"meant for the ledger {body.ledger}, and this is {self.origin}")
-        if payload in self._payloads:
-            raise RecordRejected("duplicate", f"the same statement is record {self._payloads[payload]}")
+        if (twice := self.known(payload)) is not None:
+            raise RecordRejected("duplicate", f"the same statement is record {twice}")
         by = signed()
         self._check_head(body.after, index)
         if isinstance(body, kinds.Release):
             self._check_head(body.cutoff, index)
         self._admitted.check(body)
         self._attempts.check(body)
-        record = Record(index, digest, payload, body, statement.kind, by.keyids, by.role)
-        self._payloads[payload] = index
+        record = Record(index, digest, payload, body, kind, by.keyids, by.role)
+        self._payloads.add(payload.raw)
         self._admitted.add(record)
         self._attempts.add(record)
         return record
@@ -136,16 +144,15 @@ class Gate:
             return
         if not 1 <= head.size <= index:
             raise RecordRejected("after", f"it names a head of {head.size} records, and {index} are before it")
+        if self._heads.get(head.size) == head.root:
+            return
         if self._root_at(head.size) != head.root:
             raise RecordRejected("after", f"at {head.size} records the root of this log was not {head.root}")
+        if len(self._heads) >= _REMEMBERED:
+            self._heads.clear()
+        self._heads[head.size] = head.root
 
 
-@contextmanager
-def _placed(index: int) -> Iterator[None]:
-    """Say of a refusal which record it is about, where the rule did not."""
-    try:
-        yield
-    except RecordRejected as error:
-        if error.where:
-            raise
-        raise RecordRejected(error.rule, error.what, where=f"record {index}", fix=error.fix) from error
+def _placed(error: RecordRejected, index: int) -> RecordRejected:
+    """The refusal, and which record it is about."""
+    return RecordRejected(error.rule, error.what, where=f"record {index}", fix=error.fix)

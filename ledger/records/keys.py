@@ -18,6 +18,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, Self, get_args
@@ -226,13 +227,27 @@ def sound_point(encoded: bytes) -> bool:
 
 def verify(public: bytes, signature: bytes, message: bytes) -> bool:
     """Whether the signature is this key's over the message; small-order keys and R never are."""
-    if len(signature) != SIGNATURE_SIZE or not sound_point(public) or not sound_point(signature[:PUBLIC_SIZE]):
+    if len(signature) != SIGNATURE_SIZE or not sound_point(signature[:PUBLIC_SIZE]):
+        return False
+    key = _verifier(public)
+    if key is None:
         return False
     try:
-        Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
-    except (InvalidSignature, ValueError):
+        key.verify(signature, message)
+    except InvalidSignature:
         return False
     return True
+
+
+@lru_cache(256)
+def _verifier(public: bytes) -> Ed25519PublicKey | None:
+    """A public key ready for use; None where no signature by it counts."""
+    if not sound_point(public):
+        return None
+    try:
+        return Ed25519PublicKey.from_public_bytes(public)
+    except ValueError:
+        return None
 
 
 def _encrypted(path: Path) -> bool:

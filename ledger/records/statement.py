@@ -17,7 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
-from ledger.records import kinds
+import msgspec
+
+from ledger.records import kinds, written
 from ledger.records.envelope import Envelope, sign
 from ledger.records.keys import Signer
 from schemas.registry import check
@@ -32,6 +34,9 @@ PAYLOAD_LIMIT: Final = 45_000
 """Bytes of the longest payload: with base64 and signatures it stays below the limit of a leaf."""
 
 _TYPE: Final = "https://in-toto.io/Statement/v1"
+_BEGIN: Final = b'{"_type":"%b","predicate":' % _TYPE.encode()
+_MIDDLE: Final = b',"predicateType":"urn:rbl:'
+_json: Final = msgspec.json.Encoder().encode
 _PREDICATE = re.compile(r"urn:rbl:([a-z][a-z-]{0,62}):v1")
 
 
@@ -97,6 +102,29 @@ class Statement:
         """
         if len(payload) > PAYLOAD_LIMIT:
             raise RecordRejected("size", f"a payload of {len(payload)} bytes, above {PAYLOAD_LIMIT}", where=where)
+        found = cls.read(payload)
+        return cls._explained(payload, where) if found is None else found
+
+    @classmethod
+    def read(cls, payload: bytes) -> Self | None:
+        """The statement whose `format` gives these bytes, or None: a quick `parse` that does not say what is wrong.
+
+        Why it is the same: the payload is written again, from the body that was read from it, and compared whole.
+        """
+        start, end = len(_BEGIN), payload.rfind(_MIDDLE)
+        kind = payload[end + len(_MIDDLE) : payload.find(b":", end + len(_MIDDLE))].decode("ascii", "replace")
+        if end < start or kind not in kinds.KINDS:
+            return None
+        predicate = payload[start:end]
+        body = written.read(kind, predicate)
+        if body is None:
+            return None
+        subjects = _named(body) or (Subject(kind, Digest.of(predicate)),)
+        return cls(kind, subjects, body) if _payload(kind, predicate, subjects) == payload else None
+
+    @classmethod
+    def _explained(cls, payload: bytes, where: str) -> Self:
+        """As `parse`, rule by rule."""
         try:
             value = canonical.loads(payload)
         except CanonicalError as error:
@@ -131,10 +159,19 @@ def subjects_of(body: kinds.Body) -> tuple[Subject, ...]:
     Raises:
         CanonicalError: it announces none, and has no canonical form.
     """
-    found = tuple(Subject(name, digest) for name, digest in _announced(body) if digest is not None)
-    if found:
-        return found
-    return (Subject(kinds.kind_of(type(body)), Digest.of(canonical.dumps(kinds.to_json(body)))),)
+    return _named(body) or (Subject(kinds.kind_of(type(body)), Digest.of(canonical.dumps(kinds.to_json(body)))),)
+
+
+def _named(body: kinds.Body) -> tuple[Subject, ...]:
+    return tuple(Subject(name, digest) for name, digest in _announced(body) if digest is not None)
+
+
+def _payload(kind: str, predicate: bytes, subjects: Sequence[Subject]) -> bytes:
+    """The payload around a body's bytes, as `store.canonical` would write it."""
+    listed = b",".join(
+        b'{"digest":{"sha256":"%b"},"name":%b}' % (item.digest.hex.encode(), _json(item.name)) for item in subjects
+    )
+    return b'%b%b%b%b:v1","subject":[%b]}' % (_BEGIN, predicate, _MIDDLE, kind.encode(), listed)
 
 
 def _announced(body: kinds.Body) -> list[tuple[str, Digest | None]]:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Self
 
@@ -54,11 +54,13 @@ class _Rules:
         body: as recorded.
         public: key id → 32 raw bytes.
         limits: key id → index from which it is distrusted.
+        plain: what one trusted key by itself may sign, as it was found out: the same at every index.
     """
 
     body: kinds.TrustRoot
     public: Mapping[str, bytes]
     limits: Mapping[str, int]
+    plain: dict[tuple[str, str], Signed] = field(default_factory=dict)
 
     @classmethod
     def of(cls, body: kinds.TrustRoot) -> Self:
@@ -141,6 +143,9 @@ class TrustState:
         rules = self._rules
         if rules is None:
             raise RecordRejected("no-trust-root", f"a {kind} before the first trust root", fix="run `rbl init`")
+        plain = (signers[0], kind) if len(signers) == 1 and signers[0] not in rules.limits else None
+        if plain is not None and (found := rules.plain.get(plain)) is not None:
+            return found
         _check_number(len(signers), kind)
         if unknown := set(signers) - set(rules.public):
             raise RecordRejected("unknown-key", f"signed by {', '.join(unknown)}, which the trust root does not list")
@@ -156,7 +161,10 @@ class TrustState:
             others = set(signers) - set(counted)
             rule = "distrusted" if others <= set(rules.body.roles[best].keys) else "role"
             raise RecordRejected(rule, f"signed also by {', '.join(sorted(others))}, which may not sign a {kind}")
-        return Signed(best, counted)
+        signed = Signed(best, counted)
+        if plain is not None:
+            rules.plain[plain] = signed
+        return signed
 
     def check_root(self, body: kinds.TrustRoot, envelope: Envelope, index: int) -> Signed:
         """Check that a trust root may follow the one in force, changing nothing.

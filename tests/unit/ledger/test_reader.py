@@ -7,7 +7,7 @@ import shutil
 import msgspec
 import pytest
 
-from ledger import reader
+from ledger import bundles, reader
 from ledger.log.authority import read_checkpoint
 from ledger.reader import Ledger
 from ledger.records import kinds
@@ -67,8 +67,10 @@ def test_it_is_the_log_at_its_head(folder):
 def test_opening_again_admits_only_what_is_new(folder, monkeypatch):
     Ledger.open(folder)
     admitted = []
-    admit = reader.Gate.admit
-    monkeypatch.setattr(reader.Gate, "admit", lambda gate, *rest: admitted.append(1) or admit(gate, *rest))
+    for name in ("admit", "admit_examined"):
+        admit = getattr(reader.Gate, name)
+        counting = lambda gate, *rest, admit=admit: admitted.append(1) or admit(gate, *rest)  # noqa: E731
+        monkeypatch.setattr(reader.Gate, name, counting)
     first = Ledger.open(folder)
     assert not admitted
     again = Ledger.open(folder, full=True)
@@ -222,3 +224,12 @@ def test_a_record_that_breaks_a_rule_does_not_get_in(folder, story):
     with Sequencer.open(folder) as sequencer, pytest.raises(RecordRejected) as caught:
         sequencer.append([sign_statement(body, [folder.keys.signer("curator")])])
     assert caught.value.rule == "redefined"
+
+
+def test_a_large_log_is_read_alike_by_several_processes(folder, monkeypatch):
+    alone = Ledger.open(folder, full=True)
+    monkeypatch.setattr(bundles, "_ALONE", 0)
+    monkeypatch.setattr(bundles, "WIDTH", 16)
+    shared = Ledger.open(folder, full=True)
+    assert shared.records == alone.records
+    assert [shared.of(kind) for kind in kinds.KINDS.values()] == [alone.of(kind) for kind in kinds.KINDS.values()]
