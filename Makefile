@@ -29,6 +29,7 @@ check: setup
 	@$(BIN)/lint-imports
 
 bench: setup
+	@$(BIN)/python -m pip install -qq --group bench
 	@$(BIN)/python -m bench
 
 clean:

@@ -16,7 +16,7 @@ from ledger.folder import Folder
 from ledger.reader import AttemptRecords, Ledger
 from ledger.records import kinds
 from runners.backend import Backend
-from runners.evaluator_process import Request, verdict
+from runners.evaluator_process import Request, evaluator_digest, verdict
 from runners.grading import weights_of
 from runners.lifecycle import Slot
 from runners.pool import Selection, missing, work_off
@@ -64,6 +64,12 @@ def plan_run(
                 "this machine draws pages with another environment than the protocol's",
                 where=protocol.name,
                 fix="run `rbl image build` with the protocol's image, or freeze a new protocol",
+            )
+        if evaluator_digest() != protocol.evaluator:
+            raise Conflict(
+                f"the evaluator here is {evaluator_digest().short}, the protocol's is {protocol.evaluator.short}",
+                where=protocol.name,
+                fix="install the version of rbl that the protocol was frozen with, or freeze a new protocol",
             )
         return PlannedRun(missing(ledger, Selection(schedule, entry, case)), protocol.max_tries)
     if entry is None or case is None:

@@ -1,0 +1,42 @@
+"""Help: an example for every noun and verb, and no more loaded than the parser needs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from rbl.cli.app import NOUNS
+
+HEAVY = ("docker", "playwright", "numpy", "scipy", "PIL", "dvc", "pygit2", "lxml", "jsonschema")
+
+
+def test_the_nouns_are_listed(rbl):
+    found = rbl("--help")
+    assert found.code == 0
+    assert all(re.search(rf"^  {noun}\b", found.out, re.M) for noun in NOUNS)
+
+
+@pytest.mark.parametrize("noun", NOUNS)
+def test_every_verb_has_an_example(rbl, noun):
+    found = rbl(noun, "--help")
+    assert found.code == 0
+    assert "Example:" in " ".join(found.out.split())
+    verbs = re.findall(r"^  ([a-z]+) ", found.out.partition("Commands:")[2], re.M)
+    for verb in verbs:
+        told = rbl(noun, verb, "--help")
+        assert told.code == 0
+        assert "Example:" in " ".join(told.out.split()), (noun, verb)
+
+
+def test_help_loads_nothing_heavy():
+    code = "import sys; from rbl.cli.app import run; run(['--help']); print(sorted(sys.modules), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(re.findall(r"'([A-Za-z0-9_]+)'", done.stderr))
+    assert loaded.isdisjoint(HEAVY)
+
+
+def test_the_version_is_the_package_s(rbl):
+    assert re.fullmatch(r"rbl \d+\.\d+\.\d+\n", rbl("--version").out)
