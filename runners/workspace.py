@@ -13,6 +13,7 @@ Nothing but these paths of the public package is ever looked at; sealed material
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -115,11 +116,7 @@ def staged(store: ObjectStore, folder: str, attempt: str, package: Tree, files: 
         Conflict: this attempt is staged already.
         ObjectMissing, ObjectCorrupt, HarnessError: as the store.
     """
-    place = _home(folder) / attempt
-    try:
-        place.mkdir(mode=0o700)
-    except FileExistsError as error:
-        raise Conflict("the attempt is staged already", where=str(place), fix="run `rbl attempt recover`") from error
+    place = _place(folder, attempt)
     try:
         (place / "owner").write_text(f"{owner()} {started()}\n", encoding="utf-8")
         stage = Stage(task=place / "task", agent=place / "agent")
@@ -132,6 +129,7 @@ def staged(store: ObjectStore, folder: str, attempt: str, package: Tree, files: 
         yield stage
     finally:
         shutil.rmtree(place)
+        _leave(place.parent)
 
 
 def reap(folder: str, attempts: frozenset[str] | None = None) -> list[str]:
@@ -141,7 +139,31 @@ def reap(folder: str, attempts: frozenset[str] | None = None) -> list[str]:
         if place.name in attempts if attempts is not None else _abandoned(place):
             shutil.rmtree(place)
             removed.append(f"stage {place.name}")
+    _leave(_home(folder))
     return removed
+
+
+def _place(folder: str, attempt: str) -> Path:
+    """Make the folder of one attempt's stage."""
+    while True:
+        place = _home(folder) / attempt
+        try:
+            place.mkdir(mode=0o700)
+        except FileNotFoundError:  # another attempt has just left the home, empty
+            continue
+        except FileExistsError as error:
+            fix = "run `rbl attempt recover`"
+            raise Conflict("the attempt is staged already", where=str(place), fix=fix) from error
+        return place
+
+
+def _leave(home: Path) -> None:
+    """Remove the home of stages when nothing is staged in it."""
+    try:
+        home.rmdir()
+    except OSError as error:
+        if error.errno not in {errno.ENOTEMPTY, errno.ENOENT}:
+            raise
 
 
 def _abandoned(place: Path) -> bool:
