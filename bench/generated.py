@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from ledger import sequencer
 from ledger.folder import Folder
+from ledger.log.authority import read_checkpoint
 from ledger.records import kinds
 from ledger.records.envelope import Envelope
 from ledger.records.keys import Signer
@@ -134,7 +135,7 @@ class Generated:
     # ------------------------------------------------------------------------------------------------ inside
 
     def _refresh(self) -> None:
-        self._base = {"ledger": ORIGIN, "after": self.folder.head(), "issued_at": _WHEN}
+        self._base = {"ledger": ORIGIN, "after": read_checkpoint(self.folder).head, "issued_at": _WHEN}
 
     def _declare(self, repeats: int) -> None:
         def say(make: Callable[[dict[str, Any]], kinds.Body]) -> Digest:

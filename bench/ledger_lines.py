@@ -15,7 +15,7 @@ from typing import Any, Final
 from bench.generated import BATCH, Generated
 from bench.measure import RUNS, Line, at_least, at_most, interleaved, once, skipped
 from ledger.log import merkle
-from ledger.log.authority import open_log
+from ledger.log.authority import open_log, read_checkpoint
 from ledger.reader import Ledger
 from ledger.records import keys
 from ledger.records.envelope import Envelope
@@ -80,7 +80,7 @@ def _check_signatures(made: Generated, envelopes: Sequence[Envelope]) -> None:
 
 
 def _verifying(made: Generated, place: Path) -> Iterator[Line]:
-    size = made.folder.head().size
+    size = read_checkpoint(made.folder).head.size
     sample = [Envelope.parse(leaf) for leaf in open_log(made.folder).entries(size // 2, size // 2 + 2000)]
     floors, runs = [], []
     for _ in range(RUNS if size < _MILLION // 2 else 1):

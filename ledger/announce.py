@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Self
 
 from ledger.folder import Folder
+from ledger.log.authority import read_checkpoint
 from ledger.records import kinds
 from ledger.records.envelope import Envelope
 from ledger.records.record import Record
@@ -33,7 +34,7 @@ class Stamp:
     @classmethod
     def now(cls, folder: Folder) -> Self:
         """A stamp after the folder's present head."""
-        return cls(folder.config.origin, folder.head(), datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+        return cls(folder.config.origin, read_checkpoint(folder).head, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
 def announce(folder: Folder, role: kinds.Role, make: Callable[[Stamp], kinds.B]) -> Record[kinds.B]:

@@ -21,7 +21,7 @@
 
 Private keys and what this machine remembers of the log (the pinned first trust root, the last signed head) are kept
 outside the folder, so that copying, restoring or publishing it neither leaks a key nor turns time back. Nothing here
-reads a record or verifies a signature, except `head`, which asks the log.
+reads a record or verifies a signature; the present head is `ledger.log.authority.read_checkpoint(folder).head`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, get_args
 
-from ledger.records.kinds import Head, Role
+from ledger.records.kinds import Role
 from store import disk
 from store.errors import Conflict, InputError
 from store.objects import ObjectStore
@@ -268,17 +268,6 @@ class Folder:
     def state(self) -> Path:
         """The folder of what this machine remembers of the log; outside the benchmark folder."""
         return state_home() / self.slug
-
-    def head(self) -> Head:
-        """The present head: of the newest checkpoint, whose signature is checked against the pinned trust root.
-
-        Raises:
-            LogInvalid: the checkpoint does not verify.
-            InputError: there is no log yet.
-        """
-        from ledger.log.authority import read_checkpoint  # noqa: PLC0415 (cryptography is slow to import)
-
-        return read_checkpoint(self).head
 
 
 def config_home() -> Path:

@@ -20,10 +20,11 @@ def init(
     as_json: AsJson = False,
 ) -> None:
     """Make a benchmark folder: configuration, keys, trust root, log. Example: rbl init bench"""
+    from ledger.log.authority import read_checkpoint
     from rbl.workspace import create
 
     folder = create(directory, origin)
-    head = folder.head()
+    head = read_checkpoint(folder).head
     if as_json:
         document("init", directory=str(folder.root), origin=folder.config.origin, size=head.size, root=str(head.root))
     else:

@@ -16,7 +16,7 @@ HEAVY = ("docker", "playwright", "numpy", "scipy", "PIL", "dvc", "pygit2", "lxml
 def test_the_nouns_are_listed(rbl):
     found = rbl("--help")
     assert found.code == 0
-    assert all(re.search(rf"^  {noun}\b", found.out, re.M) for noun in NOUNS)
+    assert all(re.search(rf"^  {noun}\b", found.out, re.MULTILINE) for noun in NOUNS)
 
 
 @pytest.mark.parametrize("noun", NOUNS)
@@ -24,7 +24,7 @@ def test_every_verb_has_an_example(rbl, noun):
     found = rbl(noun, "--help")
     assert found.code == 0
     assert "Example:" in " ".join(found.out.split())
-    verbs = re.findall(r"^  ([a-z]+) ", found.out.partition("Commands:")[2], re.M)
+    verbs = re.findall(r"^  ([a-z]+) ", found.out.partition("Commands:")[2], re.MULTILINE)
     for verb in verbs:
         told = rbl(noun, verb, "--help")
         assert told.code == 0

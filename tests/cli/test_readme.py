@@ -21,7 +21,7 @@ pytestmark = pytest.mark.docker
 def block(after):
     """The commands of the first code block after a piece of text."""
     text = README[README.index(after) :]
-    return re.search(r"```\n(.*?)```", text, re.S)[1].strip()
+    return re.search(r"```\n(.*?)```", text, re.DOTALL)[1].strip()
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_the_auditor_s_command_verifies_it(rbl, place):
 
 def test_the_reviewer_s_commands_follow_an_attempt_and_withdraw_it(rbl, place):
     listed = rbl("-C", place / "bench", "attempt", "list").out
-    attempt = re.search(r"^(\S+__mine__r01__\S+)", listed, re.M)[1]
+    attempt = re.search(r"^(\S+__mine__r01__\S+)", listed, re.MULTILINE)[1]
     for command in block("**The reviewer**").splitlines():
         words = ["-C", str(place / "bench"), *shlex.split(command)[1:]]
         answer = rbl(*[attempt if word.startswith("2026") else word for word in words])
@@ -69,8 +69,8 @@ def test_the_reviewer_s_commands_follow_an_attempt_and_withdraw_it(rbl, place):
 
 def test_the_make_targets_that_the_readme_names_are_there():
     makefile = (Path(__file__).parents[2] / "Makefile").read_text("utf-8")
-    for target in re.findall(r"^make (\w+)", README, re.M):
-        assert re.search(rf"^{target}:", makefile, re.M)
+    for target in re.findall(r"^make (\w+)", README, re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
 
 
 def test_the_pages_that_the_readme_links_to_are_there():

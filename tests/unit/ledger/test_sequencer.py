@@ -12,7 +12,7 @@ import pytest
 
 from ledger import sequencer
 from ledger.folder import Folder
-from ledger.log.authority import open_log, pin_trust, read_note
+from ledger.log.authority import open_log, pin_trust, read_checkpoint, read_note
 from ledger.log.checkpoint import Checkpoint, sign_checkpoint
 from ledger.log.journal import Journal
 from ledger.log.lock import Lock
@@ -84,7 +84,7 @@ def source(number, after, origin=ORIGIN):
 
 
 def signed(folder, numbers):
-    after = folder.head()
+    after = read_checkpoint(folder).head
     curator = folder.keys.signer("curator")
     return [sign_statement(source(number, after), [curator]) for number in numbers]
 
@@ -100,8 +100,8 @@ def test_the_first_record_is_the_trust_root_and_its_digest_is_pinned(folder):
     leaf = open_log(folder).entry(0)
     assert (folder.trust / "1.root.json").read_bytes() == leaf
     assert Pin(folder.state).trust_root == Digest.of(leaf)
-    assert Pin(folder.state).head == folder.head()
-    assert folder.head().size == 1
+    assert Pin(folder.state).head == read_checkpoint(folder).head
+    assert read_checkpoint(folder).head.size == 1
 
 
 def test_beginning_again_with_the_same_root_changes_nothing(folder):
@@ -117,7 +117,7 @@ def test_a_log_is_begun_once(folder):
     body = trust_root(signers | {"curator": Signer.generate()})
     with pytest.raises(Conflict):
         begin(folder, body, [signers["root"]])
-    assert folder.head().size == 1
+    assert read_checkpoint(folder).head.size == 1
 
 
 def test_two_ledgers_of_one_origin_do_not_live_on_one_machine(tmp_path, folder):
@@ -134,7 +134,7 @@ def test_a_log_is_not_begun_with_a_key_that_its_root_does_not_list(tmp_path):
         begin(folder, trust_root(signers | {"log": Signer.generate()}), [signers["root"]])
     assert not (folder.log / "checkpoint").exists()
     begin(folder, trust_root(signers), [signers["root"]])
-    assert folder.head().size == 1
+    assert read_checkpoint(folder).head.size == 1
 
 
 def test_a_log_is_not_begun_with_a_record_that_is_refused(tmp_path):
@@ -145,7 +145,7 @@ def test_a_log_is_not_begun_with_a_record_that_is_refused(tmp_path):
     with pytest.raises(InputError, match="no log yet"):
         Sequencer.open(folder)
     with pytest.raises(InputError, match="no log yet"):
-        folder.head()
+        read_checkpoint(folder)
 
 
 # ------------------------------------------------------------------------------------------------- appending
@@ -155,19 +155,19 @@ def test_records_get_the_next_places_and_stand_in_a_signed_checkpoint(folder):
     envelopes = signed(folder, range(3))
     with Sequencer.open(folder) as appender:
         assert appender.append(envelopes[:2]) == [1, 2]
-        assert appender.head == folder.head()
+        assert appender.head == read_checkpoint(folder).head
         assert appender.append(envelopes[2:]) == [3]
     log = open_log(folder)
     assert list(log.entries(1)) == [envelope.format() for envelope in envelopes]
-    assert folder.head() == log.head
+    assert read_checkpoint(folder).head == log.head
     assert log.size == 4
 
 
 def test_submit_gives_the_record(folder):
-    record = submit(folder, source(1, folder.head()), "curator")
+    record = submit(folder, source(1, read_checkpoint(folder).head), "curator")
     assert (record.index, record.kind, record.body.id) == (1, "source", "source-1")
     assert record.digest == Digest.of(open_log(folder).entry(1))
-    other = submit(folder, source(2, folder.head()), [folder.keys.signer("curator")])
+    other = submit(folder, source(2, read_checkpoint(folder).head), [folder.keys.signer("curator")])
     assert other.index == 2
 
 
@@ -179,12 +179,12 @@ def test_the_same_payload_is_appended_once(folder):
     sequencer._tips.clear()
     with Sequencer.open(folder) as appender:
         assert appender.append([second]) == [2]
-    assert folder.head().size == 3
+    assert read_checkpoint(folder).head.size == 3
 
 
 def test_a_batch_is_appended_whole_or_not_at_all(folder):
     good = signed(folder, range(3))
-    bad = sign_statement(source(9, folder.head(), "example.org/other"), [folder.keys.signer("curator")])
+    bad = sign_statement(source(9, read_checkpoint(folder).head, "example.org/other"), [folder.keys.signer("curator")])
     before = files(folder.root)
     with Sequencer.open(folder) as appender:
         with pytest.raises(RecordRejected) as caught:
@@ -199,10 +199,10 @@ def test_what_is_journaled_is_integrated_when_the_block_ends(folder):
     with Sequencer.open(folder) as appender:
         for envelope in envelopes:
             appender.append([envelope], integrate=False)
-        assert folder.head().size == 1
+        assert read_checkpoint(folder).head.size == 1
         assert appender.size == 6
         assert appender.append([envelopes[0]], integrate=False) == [1]
-    assert folder.head().size == 6
+    assert read_checkpoint(folder).head.size == 6
 
 
 def test_the_root_does_not_depend_on_how_records_were_batched(tmp_path, folder, monkeypatch):
@@ -210,7 +210,7 @@ def test_the_root_does_not_depend_on_how_records_were_batched(tmp_path, folder, 
     shutil.copytree(tmp_path, tmp_path.parent / f"{tmp_path.name}-copy")
     with Sequencer.open(folder) as appender:
         appender.append(envelopes)
-    expected = folder.head()
+    expected = read_checkpoint(folder).head
     use_homes(monkeypatch, tmp_path.parent / f"{tmp_path.name}-copy")
     copy = Folder.open(tmp_path.parent / f"{tmp_path.name}-copy" / "bench")
     for start in (0, 1, 2, 200, 256):
@@ -218,7 +218,7 @@ def test_the_root_does_not_depend_on_how_records_were_batched(tmp_path, folder, 
             appender.append(envelopes[:start], integrate=start % 2 == 0)
     with Sequencer.open(copy) as appender:
         appender.append(envelopes)
-    assert copy.head() == expected
+    assert read_checkpoint(copy).head == expected
     assert (
         files(copy.log).items()
         >= {name: data for name, data in files(folder.log).items() if ".p/" not in name or name.endswith("/45")}.items()
@@ -262,15 +262,15 @@ def test_threads_wait_for_each_other(folder):
     for thread in threads:
         thread.join()
     assert errors == []
-    assert folder.head().size == 13
+    assert read_checkpoint(folder).head.size == 13
     assert {Digest.of(leaf) for leaf in open_log(folder).entries(1)} == {envelope.digest for envelope in envelopes}
 
 
 def test_a_signature_of_the_wrong_role_is_refused(folder):
-    stranger = sign_statement(source(1, folder.head()), [folder.keys.signer("log")])
+    stranger = sign_statement(source(1, read_checkpoint(folder).head), [folder.keys.signer("log")])
     with Sequencer.open(folder) as appender, pytest.raises(RecordRejected):
         appender.append([stranger])
-    assert folder.head().size == 1
+    assert read_checkpoint(folder).head.size == 1
 
 
 def test_what_readers_could_not_parse_never_becomes_a_leaf(folder):
@@ -281,7 +281,7 @@ def test_what_readers_could_not_parse_never_becomes_a_leaf(folder):
         for bad in (odd, none):
             with pytest.raises(RecordRejected):
                 appender.append([bad])
-    assert folder.head().size == 1
+    assert read_checkpoint(folder).head.size == 1
 
 
 def test_without_the_log_key_nothing_is_written(folder):
@@ -294,7 +294,7 @@ def test_without_the_log_key_nothing_is_written(folder):
 
 
 def test_an_old_head_can_be_cited(folder):
-    after = folder.head()
+    after = read_checkpoint(folder).head
     for number in range(3):
         submit(folder, source(number, after), "curator")
     with pytest.raises(RecordRejected) as caught:
@@ -306,30 +306,30 @@ def test_an_old_head_can_be_cited(folder):
 
 
 def test_the_log_key_can_be_replaced(folder):
-    submit(folder, source(1, folder.head()), "curator")
+    submit(folder, source(1, read_checkpoint(folder).head), "curator")
     signers = {role: folder.keys.signer(role) for role in KINDS}
     old = signers["log"]
     folder.keys.path("log").rename(folder.root / "old.pem")
     signers["log"] = folder.keys.create("log")
     with pytest.raises(Unavailable):
-        submit(folder, source(2, folder.head()), "curator")
-    body = trust_root(signers, version=2, after=folder.head(), distrusted={old: 2})
+        submit(folder, source(2, read_checkpoint(folder).head), "curator")
+    body = trust_root(signers, version=2, after=read_checkpoint(folder).head, distrusted={old: 2})
     record = submit(folder, body, [signers["root"]])
     assert (folder.trust / "2.root.json").read_bytes() == open_log(folder).entry(record.index)
-    submit(folder, source(2, folder.head()), "curator")
-    head = folder.head()
+    submit(folder, source(2, read_checkpoint(folder).head), "curator")
+    head = read_checkpoint(folder).head
     sequencer._tips.clear()
     with Sequencer.open(folder) as appender:
         assert appender.head == head
     (folder.log / "checkpoint").write_bytes(sign_checkpoint(Checkpoint(ORIGIN, head.size, head.root), old))
     with pytest.raises(LogInvalid) as caught:
-        folder.head()
+        read_checkpoint(folder)
     assert caught.value.rule == "note-unsigned"
 
 
 @pytest.mark.parametrize("change", ["other-origin", "stranger", "flip", "cut"])
 def test_a_checkpoint_that_does_not_verify_is_refused(folder, change):
-    head = folder.head()
+    head = read_checkpoint(folder).head
     key = folder.keys.signer("log")
     forged = {
         "other-origin": sign_checkpoint(Checkpoint("example.org/other", 1, head.root), key),
@@ -339,7 +339,7 @@ def test_a_checkpoint_that_does_not_verify_is_refused(folder, change):
     }[change]
     (folder.log / "checkpoint").write_bytes(forged)
     with pytest.raises(LogInvalid):
-        folder.head()
+        read_checkpoint(folder)
     with pytest.raises(LogInvalid):
         Sequencer.open(folder)
 
@@ -349,7 +349,7 @@ def test_another_trust_root_in_the_folder_is_refused(folder):
     forged = sign_statement(trust_root(signers), [signers["root"]])
     (folder.trust / "1.root.json").write_bytes(forged.format())
     with pytest.raises(LogInvalid) as caught:
-        folder.head()
+        read_checkpoint(folder)
     assert caught.value.rule == "trust"
 
 
@@ -357,9 +357,9 @@ def test_a_machine_that_pinned_nothing_believes_nothing(tmp_path, folder, monkey
     digest = Pin(folder.state).trust_root
     monkeypatch.setenv("RBL_STATE_HOME", str(tmp_path / "elsewhere"))
     with pytest.raises(InputError, match="pin"):
-        folder.head()
+        read_checkpoint(folder)
     pin_trust(folder, digest)
-    assert folder.head().size == 1
+    assert read_checkpoint(folder).head.size == 1
 
 
 # ------------------------------------------------------------------------------------------------- turning back time
@@ -367,10 +367,10 @@ def test_a_machine_that_pinned_nothing_believes_nothing(tmp_path, folder, monkey
 
 def test_a_log_folder_that_was_rolled_back_is_refused(tmp_path, folder):
     shutil.copytree(folder.log, tmp_path / "backup")
-    submit(folder, source(1, folder.head()), "curator")
+    submit(folder, source(1, read_checkpoint(folder).head), "curator")
     shutil.rmtree(folder.log)
     shutil.copytree(tmp_path / "backup", folder.log)
-    for call in (Sequencer.open, open_log, Folder.head):
+    for call in (Sequencer.open, open_log, read_checkpoint):
         with pytest.raises(LogInvalid) as caught:
             call(folder)
         assert caught.value.rule == "rollback"
@@ -378,7 +378,7 @@ def test_a_log_folder_that_was_rolled_back_is_refused(tmp_path, folder):
 
 def test_a_whole_folder_that_was_rolled_back_is_refused(tmp_path, folder):
     shutil.copytree(folder.root, tmp_path / "backup")
-    head = folder.head()
+    head = read_checkpoint(folder).head
     submit(folder, source(1, head), "curator")
     shutil.rmtree(folder.root)
     (tmp_path / "backup").rename(folder.root)
@@ -398,11 +398,11 @@ def test_a_log_that_is_gone_is_not_begun_anew(folder):
 
 def test_another_history_is_refused(tmp_path, folder, monkeypatch):
     shutil.copytree(tmp_path, tmp_path.parent / f"{tmp_path.name}-fork")
-    submit(folder, source(1, folder.head()), "curator")
+    submit(folder, source(1, read_checkpoint(folder).head), "curator")
     use_homes(monkeypatch, tmp_path.parent / f"{tmp_path.name}-fork")
     fork = Folder.open(tmp_path.parent / f"{tmp_path.name}-fork" / "bench")
     for number in (2, 3):
-        submit(fork, source(number, fork.head()), "curator")
+        submit(fork, source(number, read_checkpoint(fork).head), "curator")
     use_homes(monkeypatch, tmp_path)
     shutil.rmtree(folder.log)
     shutil.copytree(fork.log, folder.log)
@@ -521,7 +521,7 @@ def test_a_crash_at_the_beginning_of_a_log_can_be_begun_again(tmp_path, monkeypa
         opened = Folder.open(place / "bench")
         killed = killed_at(points, lambda opened=opened: begin(opened, body, [signers["root"]]))
         assert begin(opened, body, [signers["root"]]).index == 0
-        assert opened.head().size == 1
+        assert read_checkpoint(opened).head.size == 1
         shutil.rmtree(place)
     assert points > 15
 
@@ -549,11 +549,11 @@ def test_a_tile_that_somebody_else_wrote_stops_everything(folder):
     with pytest.raises(Conflict, match="halfway"):
         appender.append(signed(folder, range(1)))
     appender.close()
-    assert folder.head().size == 1
+    assert read_checkpoint(folder).head.size == 1
     path.unlink()
     with Sequencer.open(folder) as again:
         assert again.size == 2
-    assert folder.head().size == 2
+    assert read_checkpoint(folder).head.size == 2
 
 
 # ------------------------------------------------------------------------------------------------- the spool
@@ -568,12 +568,12 @@ def test_what_was_dropped_is_appended_and_cleared(folder):
         assert appender.drain() == [1, 2, 3, 1]
         assert appender.drain() == []
     assert list(folder.spool.glob("*.dsse")) == []
-    assert folder.head().size == 4
+    assert read_checkpoint(folder).head.size == 4
 
 
 def test_what_is_refused_is_kept_with_the_reason(folder):
     good = signed(folder, [1])[0]
-    bad = sign_statement(source(2, folder.head(), "example.org/other"), [folder.keys.signer("curator")])
+    bad = sign_statement(source(2, read_checkpoint(folder).head, "example.org/other"), [folder.keys.signer("curator")])
     refused = spool(folder, bad)
     spool(folder, good)
     (folder.spool / "garbage.dsse").write_bytes(b"not an envelope")
@@ -596,7 +596,7 @@ def test_a_record_that_came_before_what_it_cites_is_tried_again(folder):
     with Sequencer.open(folder) as appender:
         appender.append([cited])
         later = sign_statement(source(2, appender.head), [folder.keys.signer("curator")])
-        latest = sign_statement(source(3, folder.head()), [folder.keys.signer("curator")])
+        latest = sign_statement(source(3, read_checkpoint(folder).head), [folder.keys.signer("curator")])
     ahead = kinds.Head(size=3, root=Digest.from_raw(_root_with(folder, later)))
     first = sign_statement(source(4, ahead), [folder.keys.signer("curator")])
     for envelope in (first, later, latest):

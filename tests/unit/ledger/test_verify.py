@@ -10,6 +10,7 @@ import pytest
 
 from ledger.folder import Folder
 from ledger.log import merkle
+from ledger.log.authority import read_checkpoint
 from ledger.reader import Ledger
 from ledger.records import kinds
 from ledger.records.envelope import Envelope
@@ -88,7 +89,7 @@ def test_a_sound_log_has_no_findings(large, processes):
     seen = []
     report = verify_ledger(large, processes, lambda done, total: seen.append((done, total)))
     assert report.findings == ()
-    assert (report.size, report.root) == (large.head().size, large.head().root)
+    assert (report.size, report.root) == (read_checkpoint(large).head.size, read_checkpoint(large).head.root)
     assert seen[-1] == (report.size, report.size)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
@@ -138,9 +139,9 @@ def test_the_first_record_that_breaks_a_rule_is_a_finding(small, story, monkeypa
     folder = small
     told = story.told[0]
     chain = kinds.Chain(attempt=told.id, seq=9, prev=told.closed.digest)
-    body = but(told.closed.body, chain=chain, after=folder.head())
+    body = but(told.closed.body, chain=chain, after=read_checkpoint(folder).head)
     envelope = sign_statement(body, [folder.keys.signer("runner")])
-    size = folder.head().size
+    size = read_checkpoint(folder).head.size
     with monkeypatch.context() as patch:
         patch.setattr(Gate, "admit", _believe)
         with Sequencer.open(folder) as sequencer:
@@ -173,7 +174,7 @@ def test_a_key_that_was_distrusted_afterwards_puts_its_records_in_doubt(small):
     first = ledger.of(kinds.TrustRoot)[0].body
     curator = folder.keys.signer("curator").keyid
     keys = [but(key, distrusted_from=0 if key.keyid == curator else None) for key in first.keys]
-    submit(folder, but(first, version=2, after=folder.head(), keys=keys), "root")
+    submit(folder, but(first, version=2, after=read_checkpoint(folder).head, keys=keys), "root")
     findings = verify_ledger(folder).findings
     assert {finding.rule for finding in findings} == {"distrusted"}
     said = [record for record in ledger.records if record.role == "curator"]
@@ -183,9 +184,10 @@ def test_a_key_that_was_distrusted_afterwards_puts_its_records_in_doubt(small):
 def test_a_trust_root_beside_the_log_must_be_the_one_in_it(small):
     folder = small
     first = Ledger.open(folder).of(kinds.TrustRoot)[0].body
-    submit(folder, but(first, version=2, after=folder.head()), "root")
+    submit(folder, but(first, version=2, after=read_checkpoint(folder).head), "root")
     other = sign_statement(
-        but(first, version=2, after=folder.head(), issued_at="2027-01-01T00:00:00Z"), [folder.keys.signer("root")]
+        but(first, version=2, after=read_checkpoint(folder).head, issued_at="2027-01-01T00:00:00Z"),
+        [folder.keys.signer("root")],
     )
     place = folder.trust / "2.root.json"
     place.chmod(0o644)

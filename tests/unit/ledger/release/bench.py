@@ -8,6 +8,7 @@ from typing import Any
 
 from ledger import sequencer
 from ledger.folder import Folder
+from ledger.log.authority import read_checkpoint
 from ledger.records import kinds
 from ledger.records.record import Record
 from ledger.records.statement import sign_statement
@@ -38,7 +39,7 @@ def begin(root: Path) -> Folder:
 def say(folder: Folder) -> Callable[[Callable[[dict[str, Any]], kinds.Body]], Record]:
     def one(make: Callable[[dict[str, Any]], kinds.Body]) -> Record:
         folder.store.flush()
-        body = make({"ledger": ORIGIN, "after": folder.head(), "issued_at": "2026-11-30T23:05:01Z"})
+        body = make({"ledger": ORIGIN, "after": read_checkpoint(folder).head, "issued_at": "2026-11-30T23:05:01Z"})
         envelope = sign_statement(body, [folder.keys.signer(ROLE_OF[kinds.kind_of(type(body))])])
         with sequencer.Sequencer.open(folder) as appender:
             return appender.append_records([envelope])[0]
