@@ -80,7 +80,6 @@ def show(ctx: typer.Context, record: Annotated[str, typer.Argument(help="Index, 
 def verify(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Verify every tile, leaf, signature and rule of admission. Example: rbl ledger verify --json"""
     from ledger.verify import verify_ledger
-
     from rbl.workspace import open_folder
 
     options = settings(ctx)

@@ -68,7 +68,6 @@ def cat(ctx: typer.Context, name: Name) -> None:
 def stat(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
     """Show an object's digest, size and what in the ledger names it. Example: rbl store stat 3f9a"""
     from ledger.reach import reachable
-
     from ledger.reader import Ledger
     from rbl.workspace import open_folder, resolve
 
@@ -103,7 +102,6 @@ def tree(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
 def fsck(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Re-hash every object and look for what records name; deletes nothing. Example: rbl store fsck"""
     from ledger.reach import reachable
-
     from ledger.reader import Ledger
     from rbl.workspace import open_folder
     from store.fsck import fsck as check
