@@ -1,7 +1,7 @@
 """The evaluator's process: one request on standard input, one answer on standard output.
 
     python -P -m sealed evaluate < request.json    # {"outcome":"evaluated","record":"sha256:…"}; fills the outbox
-    python -P -m sealed verdict < request.json     # the verdict alone, for a regrade; nothing is written
+    python -P -m sealed verdict < request.json     # the verdict alone, for a regrade; the outbox stays empty
     python -P -m sealed check < request.json       # {"checkpoints":[…],"verdict":{…}}, for the curator of a case
     python -P -m sealed digest                     # sha256:…, the evaluator's digest
 

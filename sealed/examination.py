@@ -12,16 +12,17 @@ few are kept. No rule about what counts how much is here: see `sealed.dimensions
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
 from cases.capture import BARE, FILES, FULL, PAGE, TEXTLESS, Capture, Sweep
 from cases.kit import OpenedKit, Region
+from sealed.baselines import Baselines
 from sealed.pixels import Shot
 from sealed.regional import Place, Rect, RegionReference
 from sealed.snapshot import Snapshot
-from sealed.visual import NOTHING, Reference, Score
+from sealed.visual import NOTHING, Baseline, Reference, Score
 from store.errors import HarnessError, InputError
 
 __all__ = ["Examination", "Files", "Yardstick"]
@@ -30,6 +31,8 @@ Files = Mapping[str, bytes]
 """The files of one capture, by name."""
 
 MISSING: Final = "missing"
+R = TypeVar("R", Reference, RegionReference)
+
 KEPT: Final = 2
 """Decoded shots kept at a time."""
 
@@ -38,10 +41,15 @@ class Yardstick:
     """The kit's side of every comparison.
 
     `page(shot)` is the `Reference` of a whole page; InputError when it cannot be told from doing nothing.
+
+    Args:
+        opened: the kit.
+        baselines: what earlier yardsticks of this kit measured; changes the time and not the result.
     """
 
-    def __init__(self, opened: OpenedKit) -> None:
+    def __init__(self, opened: OpenedKit, baselines: Baselines | None = None) -> None:
         self.opened = opened
+        self._baselines = baselines
         self.kit = opened.kit
         self.page = lru_cache(KEPT)(self._prepare)
         self._reference = lru_cache(KEPT)(self._decode)
@@ -64,12 +72,31 @@ class Yardstick:
             InputError: it cannot be read, or not be told from doing nothing.
         """
         reference, page = self._reference(region.shot)
-        starters = [(start, _located(region, given)) for start, given in self._starters(region.shot)]
-        return RegionReference(reference, _located(region, page) or region.rect, starters)
+        rect = _located(region, page) or region.rect
+
+        def measure(baseline: Baseline | None) -> RegionReference:
+            starters = [] if baseline else self._starters(region.shot)
+            given = [(start, _located(region, page)) for start, page in starters]
+            return RegionReference(reference, rect, given, baseline)
+
+        return self._remembered(f"region {region.name}", measure)
 
     def _prepare(self, shot: str) -> Reference:
         reference, _ = self._reference(shot)
-        return Reference(reference, [start for start, _ in self._starters(shot)])
+
+        def measure(baseline: Baseline | None) -> Reference:
+            starters = [] if baseline else self._starters(shot)
+            return Reference(reference, [start for start, _ in starters], baseline)
+
+        return self._remembered(f"shot {shot}", measure)
+
+    def _remembered(self, name: str, measure: Callable[[Baseline | None], R]) -> R:
+        """A reference by its known baseline; where there is none, measured and kept."""
+        known = None if self._baselines is None else self._baselines.get(name)
+        reference = measure(known)
+        if self._baselines is not None and known is None:
+            self._baselines.put(name, reference.baseline)
+        return reference
 
     def _decode(self, shot: str) -> tuple[Shot, Snapshot]:
         files = self.opened.references[shot]

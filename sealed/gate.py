@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sealed.paper import Blocks
 from sealed.pictures import Field, content, likeness
 from sealed.pixels import BLOCK, Ints, Shot
 
@@ -61,7 +62,7 @@ class Evidence:
     resist: bool
 
 
-def own_content(full: Field, textless: Ints, bare: Ints, background: Ints) -> Own:
+def own_content(full: Field, textless: Ints, bare: Ints, background: Ints, own: Blocks) -> Own:
     """What of a reference must not be baked.
 
     Args:
@@ -69,11 +70,12 @@ def own_content(full: Field, textless: Ints, bare: Ints, background: Ints) -> Ow
         textless: OKLab blocks of the picture without text.
         bare: OKLab blocks of the picture without text and rasters.
         background: the page's background, OKLab.
+        own: the blocks of the reference: what lies beyond it weighs nothing.
     """
     drawn = np.abs(textless - bare).max(-1) < RASTER
     text = np.abs(full.lab - textless).max(-1) > TEXT
     empty = Field.of(np.ascontiguousarray(np.broadcast_to(background, full.lab.shape)))
-    weight = content(full, background) * drawn
+    weight = content(full, background) * (drawn & own)
     most = 1 - likeness(full, empty)
     weights, gains = np.zeros((2, *weight.shape)), np.ones(2)
     for index, part in enumerate((text, ~text)):

@@ -12,7 +12,7 @@ order. A tile is left alone as soon as no other place can be cheaper, which chan
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,12 @@ class Motion:
 
     down: Indices
     right: Indices
+
+    @classmethod
+    def none(cls, height: int, width: int) -> Self:
+        """The tiles of a picture of this size, px, in their places."""
+        still = np.zeros((height // TILE, width // TILE), np.int64)
+        return cls(still, still)
 
     @property
     def distance(self) -> Floats:
@@ -184,18 +190,25 @@ def _middle(
     away = np.hypot(start_down, start_right).astype(np.int64) * START_COST
     tops = np.clip(rows * 2 * SIDE + start_down, -(10**6), paper.shape[0])
     lefts = columns * 2 * SIDE + start_right
-    for start in range(0, len(tiles), CHUNK):
-        some = slice(start, start + CHUNK)
-        windows = _windows(paper, tops[some], lefts[some])
-        best[some], step_down, step_right = _near(tiles[some], windows, away[some])
-        moves_down[some] += step_down
-        moves_right[some] += step_right
+    own = _windows(paper, tops + MARGIN, lefts + MARGIN, np.arange(0, 2 * SIDE, 2))
+    best[:] = _distance(tiles, own) + away
+    # a place that is a step away costs a step more: what costs no more than that stays
+    loose = np.flatnonzero(best - away > STEP_COST)
+    for start in range(0, len(loose), CHUNK):
+        some = loose[start : start + CHUNK]
+        windows = _windows(paper, tops[some], lefts[some], np.arange(2 * SIDE + 2 * MARGIN))
+        # in a window of one value no step costs less
+        varied = np.flatnonzero(windows.max((1, 2)) != windows.min((1, 2)))
+        if varied.size:
+            some = some[varied]
+            best[some], step = _near(tiles[some], windows[varied], away[some])
+            moves_down[some] += step[:, 0]
+            moves_right[some] += step[:, 1]
     return moves_down, moves_right, best
 
 
-def _windows(paper: NDArray[np.int16], tops: Indices, lefts: Indices) -> Ints:
-    """What surrounds each tile's place, with the margin of the search; white outside the paper."""
-    reach = np.arange(2 * SIDE + 2 * MARGIN)
+def _windows(paper: NDArray[np.int16], tops: Indices, lefts: Indices, reach: Indices) -> Ints:
+    """What lies at these distances from the top left of each place; white outside the paper."""
     rows, columns = tops[:, None] + reach, lefts[:, None] + reach
     height, width = paper.shape
     found = paper[np.clip(rows, 0, height - 1)[:, :, None], np.clip(columns, 0, width - 1)[:, None, :]]
@@ -203,33 +216,23 @@ def _windows(paper: NDArray[np.int16], tops: Indices, lefts: Indices) -> Ints:
     return np.where(inside, found, PAPER).astype(np.int32)
 
 
-def _near(tiles: Ints, windows: Ints, away: Indices) -> tuple[Indices, Indices, Indices]:
+def _near(tiles: Ints, windows: Ints, away: Indices) -> tuple[Indices, Indices]:
     """Cost and step, in half blocks, of the best place in each window: every second one, then all around it."""
-    count = len(tiles)
-    down, right = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    cost = _distance(tiles, windows[:, MARGIN : MARGIN + 2 * SIDE : 2, MARGIN : MARGIN + 2 * SIDE : 2]) + away
-    # a place that is a step away costs a step more; in a window of one value it costs nothing less
-    flat = windows.max((1, 2)) == windows.min((1, 2))
-    open_ = np.flatnonzero((cost - away > STEP_COST) & ~flat)
-    if not open_.size:
-        return cost, down, right
-    tiles, windows, away = tiles[open_], windows[open_], away[open_]
-    found = np.full(len(open_), np.iinfo(np.int64).max)
-    step = np.zeros((len(open_), 2), np.int64)
+    found = np.full(len(tiles), np.iinfo(np.int64).max)
+    step = np.zeros((len(tiles), 2), np.int64)
     even = np.ascontiguousarray(windows[:, 1::2, 1::2])
     for y in range(-RADIUS, RADIUS + 1, 2):
         for x in range(-RADIUS, RADIUS + 1, 2):
             top, left = (RADIUS + y) // 2, (RADIUS + x) // 2
             here = _distance(tiles, even[:, top : top + SIDE, left : left + SIDE])
             _keep(found, step, here + away + (abs(y) + abs(x)) * STEP_COST, np.array([y, x]))
-    middle, which, grid = step.copy(), np.arange(len(open_))[:, None, None], np.arange(0, 2 * SIDE, 2)
+    middle, which, grid = step.copy(), np.arange(len(tiles))[:, None, None], np.arange(0, 2 * SIDE, 2)
     for y, x in ((y, x) for y in (-1, 0, 1) for x in (-1, 0, 1) if y or x):
         place = middle + np.array([y, x])
         rows, columns = MARGIN + place[:, 0, None] + grid, MARGIN + place[:, 1, None] + grid
         here = _distance(tiles, windows[which, rows[:, :, None], columns[:, None, :]])
         _keep(found, step, here + away + np.abs(place).sum(1) * STEP_COST, place)
-    cost[open_], down[open_], right[open_] = found, step[:, 0], step[:, 1]
-    return cost, down, right
+    return found, step
 
 
 def _distance(tiles: Ints, places: Ints) -> Indices:
@@ -258,7 +261,9 @@ def _last_pixel(reference: NDArray[np.int16], candidate: NDArray[np.int16], down
         y = np.clip((some // across * TILE + down[some])[:, None] + reach, 0, candidate.shape[0] - 1)
         x = np.clip((some % across * TILE + right[some])[:, None] + reach, 0, candidate.shape[1] - 1)
         places = candidate[y[:, :, None], x[:, None, :]]
-        inexact = np.flatnonzero((places[:, 1:-1, 1:-1] != tiles[some]).any((1, 2)))
+        # where all is one value, or already equal, no step costs less
+        varied = places.max((1, 2)) != places.min((1, 2))
+        inexact = np.flatnonzero(varied & (places[:, 1:-1, 1:-1] != tiles[some]).any((1, 2)))
         some, places = some[inexact], places[inexact]
         costs = np.stack([_squares(tiles[some], places, dy, dx) for dy, dx in _AROUND])
         step = np.array(_AROUND)[costs.argmin(0)]

@@ -17,11 +17,13 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sealed.colour import UNIT, lab_of
+from sealed.colour import UNIT, lab_of, lab_of_colour
+from sealed.level import Strip
 from sealed.motion import Motion, carry, pay, search
-from sealed.pixels import BLOCK, TILE, Ints, Layers, Picture
+from sealed.paper import Paper
+from sealed.pixels import BLOCK, TILE, Ints, Layers, Picture, canvas, dominant, whole
 
-__all__ = ["Comparison", "Field", "compare", "content", "likeness"]
+__all__ = ["Comparison", "Field", "Sought", "compare", "content", "likeness"]
 
 Floats = NDArray[np.float64]
 
@@ -73,13 +75,50 @@ class Comparison:
         value: weighted mean of likeness and pay, 0 … 1.
         motion: where the tiles were found.
         field: the candidate, its tiles carried to the reference's places.
-        alike: likeness of each block.
+        lost: weight times what likeness and pay lack of 1, for each block of the reference: 0 when nothing is.
     """
 
     value: float
     motion: Motion
     field: Field
-    alike: Floats
+    lost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A reference's picture without text, ready to be looked for.
+
+    Attributes:
+        layers: on white paper, as it is searched.
+        paper: what lies beyond it.
+        background: its dominant colour, OKLab.
+        field: on its paper, as it is compared.
+        weight: its `content`; 0 beyond it.
+    """
+
+    layers: Layers
+    paper: Paper
+    background: Ints
+    field: Field
+    weight: Floats
+
+    @classmethod
+    def of(cls, textless: Picture) -> Self:
+        """From a picture without text."""
+        paper = Paper(textless.shape[0], textless.shape[1], dominant(textless))
+        background = lab_of_colour(paper.colour)
+        field = Field.of(lab_of(paper.under(textless)))
+        layers = Layers.of(canvas(textless, *paper.size))
+        return cls(layers, paper, background, field, content(field, background) * paper.own())
+
+    def page(self, picture: Picture) -> Picture:
+        """A candidate's picture on white paper of this width."""
+        return canvas(picture, whole(picture.shape[0]), self.paper.size[1])
+
+    def settled(self, picture: Picture, motion: Motion) -> Field:
+        """The field of a candidate's other picture, its tiles carried as those of the first were."""
+        carried, _ = self.paper.settle(carry(self.page(picture), motion), motion, picture.shape[:2])
+        return Field.of(lab_of(carried))
 
 
 def box_sums(values: Ints) -> Ints:
@@ -118,24 +157,39 @@ def likeness(one: Field, other: Field) -> Floats:
     return both
 
 
-def compare(reference: Layers, field: Field, weight: Floats, candidate: Picture, background: Ints) -> Comparison:
-    """Look for the reference in a candidate's padded picture.
+def compare(sought: Sought, candidate: Picture) -> Comparison:
+    """Look for a reference in a candidate's picture, both without text; (h, w, 3) of any size."""
+    page, paper = sought.page(candidate), sought.paper
+    if candidate.shape[:2] == (paper.height, paper.width) and np.array_equal(page, sought.layers.picture):
+        return _same(sought)
+    strip = Strip.of(page, min(candidate.shape[1], paper.width))
+    layers = Layers.of(page) if strip is None else strip.layers(page)
+    motion = search(sought.layers, layers)
+    if strip is None or motion.down.any() or motion.right.any():
+        settled, counted = paper.settle(carry(page, motion), motion, candidate.shape[:2])
+        lab = lab_of(settled)
+    else:
+        # nothing moved, so that the strip stands for the page once more
+        still = Motion.none(paper.size[0], strip.picture.shape[1])
+        drawn = candidate.shape[0], candidate.shape[1] - strip.left_out
+        settled, some = paper.narrowed(strip.left_out).settle(carry(strip.picture, still), still, drawn)
+        lab, counted = strip.spread(lab_of(settled), BLOCK), strip.spread(some, BLOCK)
+    field = Field.of(lab)
+    weights = (np.maximum(sought.weight, content(field, sought.background)) * counted) ** 2
+    return _compared(sought, motion, field, weights, likeness(sought.field, field))
 
-    Args:
-        reference: its layers.
-        field: its field.
-        weight: its `content`.
-        candidate: (h, w, 3), padded; any height, the reference's width.
-        background: the reference's background, OKLab.
-    """
-    layers = Layers.of(candidate)
-    motion = search(reference, layers)
-    carried = Field.of(lab_of(carry(layers.picture, motion)))
-    weights = np.maximum(weight, content(carried, background)) ** 2
-    alike = likeness(field, carried)
-    paid = _tiles(weights * alike) * pay(motion.distance)
-    value = float(paid.sum() / max(float(_tiles(weights).sum()), LEAST))
-    return Comparison(value, motion, carried, alike)
+
+def _same(sought: Sought) -> Comparison:
+    """What comparing a reference with itself gives: nothing moves, and every block is exactly alike."""
+    still = Motion.none(*sought.paper.size)
+    return _compared(sought, still, sought.field, sought.weight**2, np.ones_like(sought.weight))
+
+
+def _compared(sought: Sought, motion: Motion, field: Field, weights: Floats, alike: Floats) -> Comparison:
+    paid = float((_tiles(weights * alike) * pay(motion.distance)).sum())
+    total = float(_tiles(weights).sum())
+    blocks = sought.paper.height * sought.paper.width / (BLOCK * BLOCK)
+    return Comparison(paid / max(total, LEAST), motion, field, max(0.0, total - paid) / blocks)
 
 
 def _tiles(values: Floats) -> Floats:

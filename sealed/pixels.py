@@ -23,6 +23,7 @@ from store.errors import InputError
 
 __all__ = [
     "BLOCK",
+    "CELL",
     "TILE",
     "WHITE",
     "Ints",
@@ -33,6 +34,7 @@ __all__ = [
     "canvas",
     "decode",
     "dominant",
+    "luma_of",
     "whole",
     "window_sums",
 ]
@@ -125,14 +127,20 @@ class Layers:
     def of(cls, picture: Picture) -> Self:
         """The layers of a padded picture."""
         height, width = picture.shape[:2]
-        luma = np.zeros((height, width), np.uint16)
-        for channel, weight in enumerate(_LUMA):
-            luma += picture[..., channel] * np.uint16(weight)
-        luma >>= 8
+        luma = luma_of(picture)
         columns = picture.reshape(height // CELL, CELL, width * 3).sum(1, dtype=np.uint16)
         cells = columns.reshape(height // CELL, width // CELL, CELL, 3).sum(2, dtype=np.int32) >> 8
         halves = window_sums(luma, 2) >> 2
-        return cls(picture, luma.astype(np.int16), halves.astype(np.int16), cells)
+        return cls(picture, luma.view(np.int16), halves.astype(np.int16), cells)
+
+
+def luma_of(picture: Picture) -> NDArray[np.uint16]:
+    """Luma of every pixel, 0 to 255."""
+    luma = np.zeros(picture.shape[:2], np.uint16)
+    for channel, weight in enumerate(_LUMA):
+        luma += picture[..., channel] * np.uint16(weight)
+    luma >>= 8
+    return luma
 
 
 def decode(png: bytes) -> Picture:
@@ -146,7 +154,7 @@ def decode(png: bytes) -> Picture:
         raise InputError(f"a picture of {width} × {height} px is too large to compare")
     try:
         with Image.open(io.BytesIO(png), formats=("PNG",)) as image:
-            return np.asarray(image.convert("RGB"))
+            return np.asarray(image if image.mode == "RGB" else image.convert("RGB"))
     except (OSError, SyntaxError, UnidentifiedImageError, Image.DecompressionBombError) as error:
         raise InputError(f"a PNG that cannot be decoded: {error}") from error
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sealed.motion import pay
-from sealed.pixels import Layers, Picture, Shot, TextLine, canvas, whole
-from sealed.visual import NOTHING, Reference, Score
+from sealed.pixels import Picture, Shot, TextLine, canvas, luma_of, whole
+from sealed.visual import NOTHING, Baseline, Reference, Score
 from store.errors import InputError
 
 __all__ = ["Place", "Rect", "RegionReference", "crop", "find"]
@@ -53,17 +53,30 @@ class RegionReference:
         shot: the reference page.
         rect: the region in it.
         starters: pages of what the Candidate was given, each with what the region's locator gives in it.
+        baseline: what an earlier reference of the same had; the starters are not looked at then.
 
     Raises:
         InputError: the region lies outside the page, or cannot be told from doing nothing.
     """
 
-    def __init__(self, shot: Shot, rect: Rect, starters: Sequence[tuple[Shot, Rect | None]] = ()) -> None:
+    def __init__(
+        self,
+        shot: Shot,
+        rect: Rect,
+        starters: Sequence[tuple[Shot, Rect | None]] = (),
+        baseline: Baseline | None = None,
+    ) -> None:
         self._textless, self._rect = shot.textless, rect
         part = crop(shot, rect)
         if not part.full.size:
             raise InputError("the region lies outside the reference", where=str(rect), fix="give another rectangle")
-        self._reference = Reference(part, [given for starter in starters for given in self._given(*starter)])
+        given = [] if baseline else [found for starter in starters for found in self._given(*starter)]
+        self._reference = Reference(part, given, baseline)
+
+    @property
+    def baseline(self) -> Baseline:
+        """What doing nothing reaches here."""
+        return self._reference.baseline
 
     def score(self, shot: Shot, located: Rect | None, page_gate: float) -> tuple[Score, Place]:
         """Score a candidate.
@@ -116,24 +129,31 @@ def find(reference: Picture, candidate: Picture, rect: Rect) -> Rect:
     """The place in the candidate that is most like a region of the reference, both without text."""
     x, y, width, height = rect
     tall, wide = (whole(max(reference.shape[axis], candidate.shape[axis])) for axis in (0, 1))
-    one, other = (Layers.of(canvas(picture, tall, wide)).luma for picture in (reference, candidate))
-    wanted = one[y : y + height, x : x + width].astype(np.int64)
-    if np.array_equal(wanted, other[y : y + height, x : x + width]):
-        return rect
+    one, other = (luma_of(canvas(picture, tall, wide)) for picture in (reference, candidate))
+    wanted, there = one[y : y + height, x : x + width], other[y : y + height, x : x + width]
+    inside = 0 <= x <= wide - width and 0 <= y <= tall - height
+    if np.array_equal(wanted, there) or (inside and other.min() == other.max()):
+        return rect  # on one colour no other place costs less
     down, right = _on_cells(_cells(one), _cells(other), rect)
+    # every second pixel both ways, by the parity of its place; sums of squares of whole numbers stay far below 2⁵³:
+    # exact in double precision, in any order
+    points = np.ascontiguousarray(wanted[::2, ::2], np.float64)
+    fourths = {(p, q): np.ascontiguousarray(other[p::2, q::2], np.float64) for p in (0, 1) for q in (0, 1)}
     least, best = None, (0, 0)
     for dy in range(down - NEAR, down + NEAR + 1):
         for dx in range(right - NEAR, right + NEAR + 1):
-            part = other[max(y + dy, 0) : max(y + dy + height, 0), max(x + dx, 0) : max(x + dx + width, 0)]
-            if part.shape == wanted.shape:
-                difference = wanted[::2, ::2] - part[::2, ::2]
-                cost = int((difference * difference).sum()) + abs(dy) + abs(dx)
+            top, left = max(y + dy, 0), max(x + dx, 0)
+            bottom, right_edge = min(max(y + dy + height, 0), tall), min(max(x + dx + width, 0), wide)
+            if (bottom - top, right_edge - left) == wanted.shape:
+                part = fourths[top % 2, left % 2][top // 2 :, left // 2 :][: points.shape[0], : points.shape[1]]
+                difference = (points - part).ravel()
+                cost = int(difference @ difference) + abs(dy) + abs(dx)
                 if least is None or cost < least:
                     least, best = cost, (dy, dx)
     return x + best[1], y + best[0], width, height
 
 
-def _cells(luma: NDArray[np.int16]) -> NDArray[np.int64]:
+def _cells(luma: NDArray[np.uint16]) -> NDArray[np.int64]:
     height, width = luma.shape
     sums = luma.astype(np.int64).reshape(height // CELL, CELL, width // CELL, CELL).sum((1, 3))
     cells: NDArray[np.int64] = sums // (CELL * CELL)

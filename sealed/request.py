@@ -26,6 +26,8 @@ from cases.kit import OpenedKit, commitment, open_kit
 from ledger.records import kinds
 from ledger.records.envelope import Envelope
 from ledger.records.statement import Statement
+from sealed.baselines import Baselines
+from sealed.code import evaluator_digest
 from sealed.examination import Examination, Files, Yardstick
 from sealed.separation import Places
 from sealed.verdict import Decision, decide
@@ -118,7 +120,7 @@ class Request:
 
 
 def judge(request: Request) -> Decision:
-    """Judge the captures of a request by its case's kit. Pure but for reading the objects that it names.
+    """Judge the captures of a request by its case's kit. Pure but for what it reads, and a cache.
 
     Raises:
         RuleBroken: the records do not belong together (`inputs`), or the kit is not the committed one (`commitment`).
@@ -128,9 +130,11 @@ def judge(request: Request) -> Decision:
     """
     _check(request)
     objects = _Objects(ObjectStore.open(request.places.objects))
-    opened = _open(request, objects)
+    opened, baselines = _open(request, objects)
     captures = request.captures
-    exam = Examination(Yardstick(opened), dict(_shots(captures, objects)), _sweep(objects.read(captures.sweep)))
+    exam = Examination(
+        Yardstick(opened, baselines), dict(_shots(captures, objects)), _sweep(objects.read(captures.sweep))
+    )
     return decide(
         exam,
         dimensions=request.case.dimensions,
@@ -169,7 +173,7 @@ def _check(request: Request) -> None:
             raise RuleBroken("inputs", what, where=request.attempt, fix="ask again with the attempt's own records")
 
 
-def _open(request: Request, objects: _Objects) -> OpenedKit:
+def _open(request: Request, objects: _Objects) -> tuple[OpenedKit, Baselines]:
     sealed = request.case.sealed
     try:
         identity = request.places.identity.read_text("ascii")
@@ -191,7 +195,7 @@ def _open(request: Request, objects: _Objects) -> OpenedKit:
     opened = open_kit(data)
     if (opened.kit.case, opened.kit.version) != (request.case.id, request.case.version):
         raise RuleBroken("commitment", "the kit is another case's", where=f"{opened.kit.case} v{opened.kit.version}")
-    return opened
+    return opened, Baselines.of(identity, sealed.commitment, evaluator_digest())
 
 
 def _shots(captures: kinds.Captures, objects: _Objects) -> Iterator[tuple[str, Files | str]]:

@@ -56,6 +56,9 @@ def separate(places: Places) -> Separation:
     os.setgroups([])
     os.setgid(account.pw_gid)
     os.setuid(account.pw_uid)
+    # what this user keeps is kept in its own home, not in root's
+    os.environ["HOME"] = account.pw_dir
+    os.environ.pop("XDG_CACHE_HOME", None)
     return "user"
 
 

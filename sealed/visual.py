@@ -22,15 +22,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sealed.colour import lab_of, lab_of_colour
+from sealed.colour import lab_of
 from sealed.gate import Evidence, baked, cover, openness, own_content
-from sealed.motion import carry
-from sealed.pictures import Comparison, Field, compare, content
-from sealed.pixels import BLOCK, TILE, WHITE, Layers, Picture, Shot, canvas, dominant, whole
+from sealed.level import level
+from sealed.pictures import Field, Sought, compare
+from sealed.pixels import BLOCK, TILE, WHITE, Picture, Shot, dominant
 from sealed.words import pair, words
 from store.errors import InputError
 
-__all__ = ["FULL", "NOTHING", "Reference", "Score", "millionths"]
+__all__ = ["FULL", "NOTHING", "Baseline", "Reference", "Score", "millionths"]
 
 FULL: Final = 1_000_000
 POWER: Final = 0.7
@@ -75,38 +75,46 @@ NOTHING: Final = Score(0.0, None, None, 0.0, 0.0, 0.0, 0.0)
 """The score of what was not captured."""
 
 
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What doing nothing reaches against a reference: a pure function of the reference and its starters.
+
+    Attributes:
+        pictures: the best picture value, b.
+        start: the most that handing in a starter reaches, before the gate.
+    """
+
+    pictures: float
+    start: float
+
+
 class Reference:
     """A reference capture, ready to score candidates.
 
     Args:
         shot: the reference.
         starters: captures of what the Candidate was given to start from; they score exactly 0.
+        baseline: what an earlier `Reference` of the same had; the starters are not looked at then.
 
     Raises:
         InputError: the reference cannot be told from doing nothing, so that nothing can be scored against it.
     """
 
-    def __init__(self, shot: Shot, starters: Sequence[Shot] = ()) -> None:
-        height, self._width = whole(shot.full.shape[0]), whole(shot.full.shape[1])
-        full, textless, bare = (
-            lab_of(canvas(picture, height, self._width)) for picture in (shot.full, shot.textless, shot.bare)
+    def __init__(self, shot: Shot, starters: Sequence[Shot] = (), baseline: Baseline | None = None) -> None:
+        self._sought = Sought.of(shot.textless)
+        textless, paper = self._sought.field, self._sought.paper
+        full, bare = (
+            textless if np.array_equal(picture, shot.textless) else Field.of(lab_of(paper.under(picture)))
+            for picture in (shot.full, shot.bare)
         )
-        self._background = lab_of_colour(dominant(shot.textless))
-        self._layers = Layers.of(canvas(shot.textless, height, self._width))
-        self._field = Field.of(textless)
-        self._weight = content(self._field, self._background)
-        self._own = own_content(Field.of(full), textless, bare, self._background)
-        self._own_shares = baked(self._own, self._field, Field.of(bare))
+        self._own = own_content(full, textless.lab, bare.lab, self._sought.background, paper.own())
+        self._own_shares = baked(self._own, textless, bare)
         self._cover, self._resist = cover(shot), shot.resist
         self._words = words(shot.lines, shot.full, shot.textless)
-        area = float(self._weight.sum()) * BLOCK * BLOCK / (shot.full.shape[0] * shot.full.shape[1])
+        area = float(self._sought.weight.sum()) * BLOCK * BLOCK / (paper.height * paper.width)
         self._pictured = area >= LEAST_AREA or not self._words
-        blank = [self._compare(picture).value for picture in _nothing(shot)] if self._pictured else []
-        given = [(starter, self._compare(starter.textless).value) for starter in starters]
-        # a starter whose pictures are right already leaves no room above them: it counts in `_start` alone
-        self._base = max([*blank, *(value for _, value in given if value <= MOST_BASE and self._pictured)], default=0.0)
-        self._start = 0.0 if self._base > MOST_BASE else self._reached(given)
-        if max(self._base, self._start) > MOST_BASE:
+        self.baseline = self._measured(shot, starters) if baseline is None else baseline
+        if max(self.baseline.pictures, self.baseline.start) > MOST_BASE:
             raise InputError(
                 "the reference cannot be told from doing nothing",
                 fix="leave out this shot or region, or give another starter",
@@ -114,44 +122,62 @@ class Reference:
 
     def score(self, shot: Shot) -> Score:
         """Score a candidate."""
-        seen = self._compare(shot.textless)
-        bare = Field.of(lab_of(carry(self._page(shot.bare), seen.motion)))
+        seen = compare(self._sought, shot.textless)
+        unrastered = np.array_equal(shot.bare, shot.textless)
+        bare = seen.field if unrastered else self._sought.settled(shot.bare, seen.motion)
         evidence = Evidence(
             baked=max(0.0, float((baked(self._own, seen.field, bare) - self._own_shares).max())),
             excess=cover(shot) - self._cover,
             resist=shot.resist and not self._resist,
         )
         gate = openness(evidence)
-        pictures, told = self._parts(shot, seen.value)
+        pictures, told = self._parts(shot, seen.value, self.baseline.pictures)
         return Score(
-            share=gate * _above(self._mean(pictures, told), self._start),
+            share=gate * _above(self._mean(pictures, told, seen.lost), self.baseline.start),
             pictures=pictures,
             words=told,
             gate=gate,
             baked=evidence.baked,
             excess=evidence.excess,
-            base=self._base,
+            base=self.baseline.pictures,
         )
 
-    def _parts(self, shot: Shot, value: float) -> tuple[float | None, float | None]:
+    def _measured(self, shot: Shot, starters: Sequence[Shot]) -> Baseline:
+        if self._pictured and not self._sought.weight.any():
+            return Baseline(1.0, 0.0)  # one flat colour without words: doing nothing is all there is
+        # by colour, flat pictures of the reference's size: white and dominant are often one, and so is the starter
+        known: dict[bytes, tuple[float, float]] = {}
+
+        def compared(picture: Picture) -> tuple[float, float]:
+            colour = picture[0, 0].tobytes()
+            flat = (picture[:, 0] == picture[0, 0]).all() and level(picture)
+            if flat and picture.shape == shot.textless.shape and colour in known:
+                return known[colour]
+            seen = compare(self._sought, picture)
+            found = seen.value, seen.lost
+            if flat and picture.shape == shot.textless.shape:
+                known[colour] = found
+            return found
+
+        blank = [compared(picture)[0] for picture in _nothing(shot)] if self._pictured else []
+        given = [(starter, *compared(starter.textless)) for starter in starters]
+        # a starter whose pictures are right already leaves no room above them: it counts in `start` alone
+        best = max([*blank, *(value for _, value, _ in given if value <= MOST_BASE and self._pictured)], default=0.0)
+        reached = (self._mean(*self._parts(starter, value, best), lost) for starter, value, lost in given)
+        return Baseline(best, 0.0 if best > MOST_BASE else max(reached, default=0.0))
+
+    def _parts(self, shot: Shot, value: float, base: float) -> tuple[float | None, float | None]:
         """P and T of a shot whose pictures compare with this value."""
-        pictures = _above(value, self._base) if self._pictured else None
+        pictures = _above(value, base) if self._pictured else None
         return pictures, pair(self._words, words(shot.lines, shot.full, shot.textless))
 
-    def _reached(self, given: Sequence[tuple[Shot, float]]) -> float:
-        """The most that handing in a starter would get."""
-        return max((self._mean(*self._parts(starter, value)) for starter, value in given), default=0.0)
-
-    def _mean(self, pictures: float | None, told: float | None) -> float:
-        if pictures is None or told is None:
-            return told or pictures or 0.0
+    def _mean(self, pictures: float | None, told: float | None, lost: float) -> float:
+        """V before the gate. Where a reference has no pictures, what a candidate draws there is taken off the words."""
+        if pictures is None:
+            return (told or 0.0) * max(0.0, 1 - lost)
+        if told is None:
+            return pictures
         return float(((pictures**POWER + told**POWER) / 2) ** (1 / POWER))
-
-    def _compare(self, picture: Picture) -> Comparison:
-        return compare(self._layers, self._field, self._weight, self._page(picture), self._background)
-
-    def _page(self, picture: Picture) -> Picture:
-        return canvas(picture, whole(picture.shape[0]), self._width)
 
 
 def millionths(value: float) -> int:
@@ -169,7 +195,7 @@ def _nothing(shot: Shot) -> Iterator[Picture]:
     textless = shot.textless
     colours = (np.full(3, WHITE, np.uint8), dominant(textless), _mean_colour(textless), _mean_colour(shot.full))
     for colour in colours:
-        yield np.broadcast_to(colour, textless.shape)
+        yield np.full(textless.shape, colour, np.uint8)
     strips = np.empty_like(textless)
     for top in range(0, len(textless), TILE):
         strips[top : top + TILE] = dominant(textless[top : top + TILE])

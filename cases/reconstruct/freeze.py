@@ -126,6 +126,8 @@ def brief(title: str, contract: Contract) -> str:
         f"Each picture shows the whole page, named `route.viewport.state`.\n\n## Result\n\n{_result_line(contract)}\n\n"
         "## Rules\n\n"
         "- Never query the source site, nor any other host: pages are built and drawn without network.\n"
+        "- A page that asks for anything off its own origin (a web font, a script or an image from elsewhere) scores "
+        "0, even though the request is stopped.\n"
         "- Write the page as text, markup and styles. A picture of the page is not the page.\n"
         "- Controls work as their states say, with the roles and names that a reader sees.\n"
         "- `contract.json` says the same in a form for machines.\n"

@@ -98,7 +98,8 @@ def answer(verb, request):
 
 
 @pytest.fixture
-def bench(tmp_path, studio):
+def bench(tmp_path, studio, monkeypatch):
+    monkeypatch.setenv("RBL_CACHE_HOME", str(tmp_path / "cache"))
     page = studio.landing(320, 480)
     files = studio.files_of(page, nodes=[studio.node("html"), studio.node("h1", 0, attrs={"class": "secret"})])
     blank = studio.files_of(studio.Page(320, 320, (255, 255, 255)), nodes=[studio.node("html")])
@@ -192,6 +193,20 @@ def test_a_regrade_is_the_recorded_verdict_and_writes_nothing(bench):
     before = sorted((bench.root / "outbox").rglob("*"))
     assert answer("verdict", request) == kinds.to_json(body)["verdict"]
     assert sorted((bench.root / "outbox").rglob("*")) == before
+
+
+def test_a_verdict_has_the_same_bytes_with_and_without_the_cache(bench):
+    cache = bench.root / "cache"
+    request = bench.request()
+    first = ask("check", request)
+    kept = sorted(cache.rglob("*.json"))
+    assert first.returncode == 0
+    assert kept
+    assert ask("check", request).stdout == first.stdout
+    kept[0].write_bytes(b"damaged")
+    assert ask("check", request).stdout == first.stdout
+    assert kept[0].read_bytes() != b"damaged"
+    assert ask("check", request, RBL_CACHE_HOME="/dev/null").stdout == first.stdout
 
 
 def test_a_missing_shot_is_judged_as_nothing(bench):

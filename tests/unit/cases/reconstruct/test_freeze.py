@@ -60,6 +60,7 @@ def test_the_brief_says_sizes_states_pictures_and_rules():
         "fill the textbox “Your name” Ada",
         "`python3 build.py`",
         "Never query the source site",
+        "anything off its own origin (a web font",
     ):
         assert said in text
     for shot in derive(contract).shots:
