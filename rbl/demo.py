@@ -29,7 +29,7 @@ from runners.evaluator_process import evaluator_digest
 from runners.judge import EvaluatorJudge, recipient
 from runners.publishing import publish_case
 from store.directory import put_tree
-from store.errors import CheckFailed
+from store.errors import CheckFailed, InputError
 
 __all__ = ["run_demo"]
 
@@ -55,6 +55,8 @@ def run_demo(directory: Path, backend_name: str, say: Callable[[str], None]) -> 
     began = time.monotonic()
     if backend_name == "native":
         say("native backend: everything runs on this host, for diagnosis; nothing of it is formal")
+    if backend_name not in {"docker", "native"}:
+        raise InputError(f"no backend {backend_name!r}", fix="use docker, or native for diagnosis")
     say(f"making a benchmark folder in {directory}")
     folder = create(directory, None)
     backend = open_backend(folder, backend_name)

@@ -18,6 +18,7 @@ from ledger.records import kinds
 from runners.backend import Backend
 from runners.evaluator_process import Request, evaluator_digest, verdict
 from runners.grading import weights_of
+from runners.harness import working
 from runners.lifecycle import Slot
 from runners.pool import Selection, missing, work_off
 from store.errors import Conflict, InputError
@@ -87,13 +88,21 @@ def run_all(
     Returns:
         A row for each attempt, in the order they closed.
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
     total = len(planned.slots)
-    for records in work_off(folder, backend, planned.slots, max_tries=planned.max_tries, workers=workers):
-        item = row(records)
-        rows.append(item)
-        score = "–" if item["score"] is None else f"{item['score'] / kinds.FULL:.6f}"
-        say(f"[{len(rows)}/{max(total, len(rows))}] {item['id']}  {item['outcome']}  {score}  {item['seconds']} s")
+    with working(folder):
+        lost = [records.id for records in Ledger.open(folder).attempts() if records.closed is None]
+        if lost:
+            say(f"{len(lost)} attempts were left open by a dead harness: rbl attempt recover")
+        if not total:
+            say("nothing left to run")
+        for records in work_off(folder, backend, planned.slots, max_tries=planned.max_tries, workers=workers):
+            item = row(records)
+            rows.append(item)
+            score = "–" if item["score"] is None else f"{item['score'] / kinds.FULL:.6f}"
+            say(f"[{len(rows)}/{max(total, len(rows))}] {item['id']}  {item['outcome']}  {score}  {item['seconds']} s")
+            if item["outcome"] == "harness-failure" and item["detail"]:
+                say(f"    {item['detail']}")
     return rows
 
 
@@ -116,6 +125,7 @@ def row(records: AttemptRecords) -> dict[str, Any]:
         if closed is None
         else closed.outcome,
         "reason": None if closed is None else closed.reason,
+        "detail": None if closed is None else closed.detail,
         "score": records.evaluation.body.verdict.total if scored and records.evaluation is not None else None,
         "seconds": None if closed is None else round(closed.milliseconds / 1000, 1),
         "record": None if records.closed is None else str(records.closed.digest),

@@ -32,6 +32,7 @@ from runners import events
 from runners.archive import Archive, Manifest
 from runners.backend import Backend, BackendFailure, Built, Job, Produced, Rendered
 from runners.control import control_fails
+from runners.difference import difference
 from runners.grading import close, grade, log_archive
 from runners.outcome import decide
 from store.digest import Digest
@@ -273,8 +274,8 @@ def _artifacts(
     tree = "application/vnd.rbl.tree.v1+json"
     if produced.workspace is not None:
         keep("workspace", "workspace", tree, produced.workspace)
-        diff = _changes(folder, case.starter, produced.workspace)
-        keep("changes.txt", "diff", "text/plain", store.put_bytes(diff))
+        changes = difference(store, load_tree(store, case.starter), load_tree(store, produced.workspace))
+        keep("changes.diff", "diff", "text/x-diff", store.put_bytes(changes))
     keep("agent.stdout", "log", "text/plain", store.put_bytes(produced.stdout))
     keep("agent.stderr", "log", "text/plain", store.put_bytes(produced.stderr))
     if built is not None:
@@ -284,18 +285,6 @@ def _artifacts(
     if rendered is not None:
         keep("render.log", "log", "text/plain", store.put_bytes(rendered.log))
     return tuple(items)
-
-
-def _changes(folder: Folder, before: Digest, after: Digest) -> bytes:
-    """One line for each path that differs: `A`, `D` or `M` and the path."""
-    old = {entry.path: (entry.mode, entry.digest, entry.target) for entry in load_tree(folder.store, before).entries}
-    new = {entry.path: (entry.mode, entry.digest, entry.target) for entry in load_tree(folder.store, after).entries}
-    rows = [
-        f"{'A' if path not in old else 'D' if path not in new else 'M'}\t{path}\n"
-        for path in sorted(old.keys() | new.keys())
-        if old.get(path) != new.get(path)
-    ]
-    return "".join(rows).encode()
 
 
 def _fault(failure: RblError | OSError) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from runners import events
 from runners.archive import Archive
 from runners.backend import Backend, BackendFailure
 from runners.grading import close
+from runners.harness import working
 from runners.lifecycle import close_failed, finish_attempt
 
 __all__ = ["Recovered", "recover"]
@@ -41,11 +42,17 @@ class Recovered:
 def recover(folder: Folder, backend: Backend) -> tuple[list[Recovered], list[str]]:
     """Close every open attempt of a folder and remove what its harness left behind.
 
-    Only call it while no harness works on the folder: attempts in flight would be closed under it.
-
     Returns:
         The attempts that were open, and the names of the leftovers that were removed.
+
+    Raises:
+        Conflict: a harness works on the folder: its attempts are not lost.
     """
+    with working(folder):
+        return _recover(folder, backend)
+
+
+def _recover(folder: Folder, backend: Backend) -> tuple[list[Recovered], list[str]]:
     open_attempts = [attempt for attempt in Ledger.open(folder).attempts() if attempt.closed is None]
     removed = backend.reap(None)
     found = []

@@ -121,7 +121,8 @@ def brief(title: str, contract: Contract) -> str:
     sweep = ", ".join(str(width) for width in contract.sweep)
     overflow = f"\nAt widths of {sweep} pixels nothing may scroll sideways.\n" if contract.sweep else ""
     return (
-        f"# {title}\n\nRebuild this web page from the pictures in `evidence/`. Your workspace is the beginning.\n\n"
+        f"# {title}\n\nRebuild this web page from the pictures in `evidence/`, which lies beside this brief: both are "
+        "in `/task`, read-only. Your workspace, the current folder, is the beginning.\n\n"
         f"## Viewports\n\n{viewports}\n{overflow}\n## States\n\n{states}\n\n## Evidence\n\n{pictures}\n\n"
         f"Each picture shows the whole page, named `route.viewport.state`.\n\n## Result\n\n{_result_line(contract)}\n\n"
         "## Rules\n\n"

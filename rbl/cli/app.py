@@ -31,7 +31,7 @@ NOUNS: Final = {
     "key": "Make and list signing keys.",
     "trust": "Show which keys hold which role.",
     "store": "Put, get and check objects.",
-    "ledger": "Read, verify and prove the log of records.",
+    "ledger": "Read and verify the log of records.",
     "image": "Build and list the sandbox image.",
     "case": "Freeze a real page into a case, verify it, publish it.",
     "split": "Freeze a list of case versions.",

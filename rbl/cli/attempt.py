@@ -11,6 +11,7 @@ from rbl.cli.output import AsJson, document, mark, millionths, progress, table
 
 app = noun("Make attempts and follow them. Example: rbl attempt run --schedule s1 -j 2")
 
+REASONS = "digest-mismatch, leak, wrong-conditions, operator-error, case-defect, author-request or other."
 Attempt = Annotated[str, typer.Argument(help="Id of an attempt, or enough of its beginning or end.")]
 
 
@@ -98,6 +99,8 @@ def show(ctx: typer.Context, attempt: Attempt, as_json: AsJson = False) -> None:
     print(
         f"{found['id']}\n  {found['outcome'] or 'open'} ({found['reason'] or '–'}), score {millionths(found['score'])}"
     )
+    if found["detail"]:
+        print(f"  {found['detail']}")
     for name, tally in found["dimensions"].items():
         print(f"  {name:<16} {millionths(tally['score'])}  {tally['passed']} of {tally['total']} checkpoints")
     for item in found["artifacts"]:
@@ -143,7 +146,10 @@ def regrade(ctx: typer.Context, attempt: Attempt, as_json: AsJson = False) -> No
 def withdraw(
     ctx: typer.Context,
     attempt: Attempt,
-    reason: Annotated[str, typer.Option(help="Reason code; `rbl attempt withdraw --help` lists them in the docs.")],
+    reason: Annotated[
+        str,
+        typer.Option(help=REASONS),
+    ],
     detail: Annotated[str, typer.Option(help="What happened, for the reviewer.")],
     author: Annotated[str, typer.Option(help="Who says so.")],
     expected: Annotated[str | None, typer.Option(help="For digest-mismatch: the expected digest.")] = None,
@@ -196,6 +202,10 @@ def recover(
     print(f"{len(rows)} attempts closed, {len(removed)} leftovers removed")
 
 
+def _seconds(row: dict[str, Any]) -> object:
+    return "–" if row["seconds"] is None else row["seconds"]
+
+
 def _line(depth: int, line: Any) -> dict[str, Any]:
     digest = None if line.digest is None else str(line.digest)
     return {
@@ -213,6 +223,16 @@ def _print_attempts(rows: list[dict[str, Any]]) -> None:
         print("no attempts")
         return
     table(
-        ("attempt", "outcome", "reason", "score", "seconds"),
-        [(r["id"], r["outcome"] or "open", r["reason"] or "–", millionths(r["score"]), r["seconds"]) for r in rows],
+        ("attempt", "purpose", "outcome", "reason", "score", "seconds"),
+        [
+            (
+                r["id"],
+                r["purpose"],
+                r["outcome"] or "open",
+                r["reason"] or "–",
+                millionths(r["score"]),
+                _seconds(r),
+            )
+            for r in rows
+        ],
     )

@@ -20,7 +20,7 @@ def init(
     as_json: AsJson = False,
 ) -> None:
     """Make a benchmark folder: configuration, keys, trust root, log. Example: rbl init bench"""
-    from ledger.log.authority import read_checkpoint
+    from ledger.log.authority import pinned_root, read_checkpoint
     from rbl.workspace import create
 
     folder = create(directory, origin)
@@ -28,4 +28,5 @@ def init(
     if as_json:
         document("init", directory=str(folder.root), origin=folder.config.origin, size=head.size, root=str(head.root))
     else:
-        print(f"{folder.root}: {folder.config.origin}\n  keys in {folder.keys.directory}\n  trust root 1 is record 0")
+        print(f"{folder.root}: {folder.config.origin}\n  keys in {folder.keys.directory}")
+        print(f"  trust root 1 is record 0: {pinned_root(folder)}\n  give that digest to whoever will verify")

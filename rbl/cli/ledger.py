@@ -1,4 +1,4 @@
-"""`rbl ledger`: read, verify and prove the log of records."""
+"""`rbl ledger`: read and verify the log of records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from rbl.cli.app import noun, settings
 from rbl.cli.output import AsJson, document, mark, progress, table
 
-app = noun("Read, verify and prove the log of records. Example: rbl ledger verify")
+app = noun("Read and verify the log of records. Example: rbl ledger verify")
 
 
 @app.command()
