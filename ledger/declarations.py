@@ -164,7 +164,10 @@ def freeze_schedule(
     rules = ledger.protocol(protocol)
     wanted = rules.body.repeats if repeats is None else repeats
     if not 1 <= wanted <= rules.body.repeats:
-        raise InputError(f"{wanted} repeats, and the protocol {protocol} allows 1 to {rules.body.repeats}")
+        raise InputError(
+            f"{wanted} repeats, and the protocol {protocol} allows 1 to {rules.body.repeats}",
+            fix="give fewer --repeats, or freeze another protocol",
+        )
     if not entries:
         raise InputError("a schedule needs at least one entry", fix="name entries that `rbl entry list` shows")
     found = [ledger.entry(entry) for entry in dict.fromkeys(entries)]

@@ -13,6 +13,7 @@ verified before is a prefix of the present one. Nothing is believed because of a
 from __future__ import annotations
 
 import base64
+import difflib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,9 @@ __all__ = ["AttemptRecords", "Ledger"]
 
 _CLOSE: Final = 3
 """How many near names an error lists."""
+
+_LISTED: Final = 12
+"""How many of all names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +226,9 @@ class Ledger:
             return known[name]
         found = [attempt for attempt in known if name and (attempt.startswith(name) or attempt.endswith(name))]
         if len(found) != 1:
-            few = ", ".join(found[:_CLOSE]) or "`rbl attempt list` shows them"
+            if not found:
+                raise InputError(f"no attempt is called {name!r}", fix="`rbl attempt list` shows them")
+            few = ", ".join(found[:_CLOSE])
             raise InputError(f"{len(found)} attempts are called {name!r}", fix=f"give more of one id: {few}")
         return known[found[0]]
 
@@ -232,9 +238,9 @@ class Ledger:
         if version is not None:
             found = [record for record in found if record.body.version == version]
         if not found:
-            known = sorted({record.body.id for record in self.of(kinds.Case)})
+            known = sorted({f"{record.body.id}@{record.body.version}" for record in self.of(kinds.Case)})
             wanted = case if version is None else f"{case}@{version}"
-            raise InputError(f"no published case {wanted!r}", fix=f"published: {', '.join(known) or 'none'}")
+            raise InputError(f"no published case {wanted!r}", fix=_suggest("published", wanted, known))
         return max(found, key=lambda record: record.body.version)
 
     def entry(self, entry: str) -> Record[kinds.Entry]:
@@ -284,7 +290,7 @@ class Ledger:
         if len(near) == 1:
             return found[near[0]]
         kind = kinds.kind_of(wanted)
-        raise InputError(f"no {kind} {name!r}", fix=f"frozen here: {', '.join(sorted(found)) or 'none'}")
+        raise InputError(f"no {kind} {name!r}", fix=_suggest("frozen here", name, sorted(found)))
 
 
 class _Seen:
@@ -367,6 +373,13 @@ def _attempt_records(
         withdrawals=of(kinds.Withdrawal),
         evaluator=evaluator_of(opened.body),
     )
+
+
+def _suggest(what: str, name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    more = f" and {len(known) - _LISTED} more" if len(known) > _LISTED else ""
+    return f"{meant}{what}: {', '.join(known[:_LISTED]) or 'none'}{more}"
 
 
 def _name(body: kinds.Body) -> str:

@@ -22,7 +22,7 @@ from ledger.records import kinds
 from ledger.release.freeze import freeze
 from ledger.release.verify import verify
 from rbl.runs import PlannedRun, plan_run, run_all
-from rbl.workspace import create, open_backend
+from rbl.workspace import create, open_backend, require_backend
 from runners import curation
 from runners.backend import Backend
 from runners.evaluator_process import evaluator_digest
@@ -53,6 +53,7 @@ def run_demo(directory: Path, backend_name: str, say: Callable[[str], None]) -> 
         CheckFailed: the release does not verify, or the oracle and the starter do not score full and nothing.
     """
     began = time.monotonic()
+    require_backend(backend_name)
     if backend_name == "native":
         say("native backend: everything runs on this host, for diagnosis; nothing of it is formal")
     if backend_name not in {"docker", "native"}:

@@ -21,7 +21,7 @@ from runners.grading import weights_of
 from runners.harness import working
 from runners.lifecycle import Slot
 from runners.pool import Selection, missing, work_off
-from store.errors import Conflict, InputError
+from store.errors import Conflict, InputError, Unavailable
 
 __all__ = ["PlannedRun", "details", "plan_run", "regrade", "row", "run_all"]
 
@@ -81,7 +81,13 @@ def plan_run(
 
 
 def run_all(
-    folder: Folder, backend: Backend, planned: PlannedRun, *, workers: int, say: Callable[[str], None]
+    folder: Folder,
+    backend: Backend,
+    planned: PlannedRun,
+    *,
+    workers: int,
+    say: Callable[[str], None],
+    watch: Callable[[str, str], None] = lambda _attempt, _step: None,
 ) -> list[dict[str, Any]]:
     """Work a plan off; a line for each attempt as it closes.
 
@@ -96,7 +102,8 @@ def run_all(
             say(f"{len(lost)} attempts were left open by a dead harness: rbl attempt recover")
         if not total:
             say("nothing left to run")
-        for records in work_off(folder, backend, planned.slots, max_tries=planned.max_tries, workers=workers):
+        made = work_off(folder, backend, planned.slots, max_tries=planned.max_tries, workers=workers, watch=watch)
+        for records in made:
             item = row(records)
             rows.append(item)
             score = "–" if item["score"] is None else f"{item['score'] / kinds.FULL:.6f}"
@@ -154,11 +161,19 @@ def regrade(folder: Folder, attempt: str) -> dict[str, Any]:
 
     Raises:
         InputError: the attempt has no verdict.
+        Unavailable: the identity that opens its kit is not at hand.
     """
     ledger = Ledger.open(folder)
     records = ledger.attempt(attempt)
     if records.evaluation is None or records.captures is None:
         raise InputError("the attempt has no verdict to compare with", where=records.id)
+    identity = folder.keys.identity_path
+    if not identity.is_file():
+        raise Unavailable(
+            "the identity that opens sealed kits is not at hand",
+            where=str(identity),
+            fix="run on the evaluator's machine, or copy it there with mode 600",
+        )
     request = Request(
         attempt=records.id,
         case_leaf=ledger.leaf(ledger.get(records.opened.body.case.record).index),
@@ -174,4 +189,6 @@ def regrade(folder: Folder, attempt: str) -> dict[str, Any]:
         "same": recorded == computed,
         "recorded": recorded["total"],
         "computed": computed["total"],
+        "recorded_evaluator": str(records.evaluation.body.evaluator),
+        "evaluator": str(evaluator_digest()),
     }

@@ -25,7 +25,7 @@ from store.digest import Digest
 from store.errors import Conflict, InputError, ObjectMissing
 from store.objects import ObjectStore
 
-__all__ = ["create", "open_backend", "open_folder", "resolve"]
+__all__ = ["create", "open_backend", "open_folder", "require_backend", "resolve", "write_object"]
 
 _IGNORED: Final = "# What git does not carry: the log must not be rolled back by a checkout.\n" + "".join(
     f"/{name}/\n" for name in ("log", "journal", "spool", "objects", "attempts")
@@ -111,7 +111,11 @@ def open_backend(folder: Folder, name: str) -> Backend:
         from runners.native import Native
 
         return Native(folder.store, label)
-    raise InputError(f"no backend {name!r}", fix="use docker, or native for diagnosis")
+    raise _unknown_backend(name)
+
+
+def _unknown_backend(name: str) -> InputError:
+    return InputError(f"no backend {name!r}", fix="use docker, or native for diagnosis")
 
 
 def resolve(store: ObjectStore, name: str) -> Digest:
@@ -130,6 +134,43 @@ def resolve(store: ObjectStore, name: str) -> Digest:
     if len(found) > 1:
         raise InputError(f"{len(found)} objects begin with {start}", fix="give more digits")
     return found[0]
+
+
+def write_object(store: ObjectStore, digest: Digest, target: Path) -> None:
+    """Write an object to a new file, whole or not at all.
+
+    Raises:
+        Conflict: the name is taken.
+        ObjectMissing, ObjectCorrupt: as the store.
+        HarnessError: the disk refused.
+    """
+    chunks = store.stream(digest)
+    with disk.faults("cannot write the file", target):
+        try:
+            descriptor = disk.create(target, 0o644)
+        except FileExistsError as error:
+            raise Conflict("there is something of that name", where=str(target), fix="choose a new name") from error
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.writelines(chunks)
+        except BaseException:
+            target.unlink()
+            raise
+
+
+def require_backend(name: str) -> None:
+    """See that a backend can be opened here, before anything is made for it.
+
+    Raises:
+        InputError: no such backend.
+        Unavailable: no Docker engine answers.
+    """
+    if name == "docker":
+        from runners.container import Engine
+
+        Engine.connect().close()
+    elif name != "native":
+        raise _unknown_backend(name)
 
 
 def probe_render() -> tuple[Digest, Digest]:

@@ -87,25 +87,33 @@ def work_off(
         max_tries: how often one repeat may be tried.
         workers: how many attempts at once.
         watch: told each step of each attempt.
+
+    Raises:
+        RblError: an attempt could not be opened, or stays open; those that run are waited for.
+        KeyboardInterrupt: they are not; `runners.recovery` finishes them once this process is gone.
     """
     waiting = list(slots)
     running: dict[Future[str], Slot] = {}
-    with ThreadPoolExecutor(max_workers=workers) as executor:
-        try:
-            while waiting or running:
-                while waiting and len(running) < workers:
-                    slot = waiting.pop(0)
-                    running[executor.submit(run_attempt, folder, backend, slot, watch)] = slot
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    slot = running.pop(future)
-                    records = Ledger.open(folder).attempt(future.result())
-                    yield records
-                    assert records.closed is not None
-                    if records.closed.body.outcome == "harness-failure" and slot.number < max_tries:
-                        waiting.insert(0, replace(slot, number=slot.number + 1, retry_of=records.id))
-        finally:
-            for future in running:
-                future.cancel()
+    executor = ThreadPoolExecutor(max_workers=workers)
+    try:
+        while waiting or running:
+            while waiting and len(running) < workers:
+                slot = waiting.pop(0)
+                running[executor.submit(run_attempt, folder, backend, slot, watch)] = slot
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                slot = running.pop(future)
+                records = Ledger.open(folder).attempt(future.result())
+                yield records
+                assert records.closed is not None
+                if records.closed.body.outcome == "harness-failure" and slot.number < max_tries:
+                    waiting.insert(0, replace(slot, number=slot.number + 1, retry_of=records.id))
+    except (KeyboardInterrupt, GeneratorExit):
+        executor.shutdown(wait=False, cancel_futures=True)
+        raise
+    except BaseException:
+        executor.shutdown(cancel_futures=True)
+        raise
+    executor.shutdown()
 
 
 def _due(slot: Slot, made: list[AttemptRecords], max_tries: int) -> Slot | None:

@@ -7,6 +7,13 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run `rbl` and end the process with its exit code."""
-    from rbl.cli.app import run
+    import os
+    import sys
 
-    raise SystemExit(run())
+    from rbl.cli.app import INTERRUPTED, run
+
+    code = run()
+    if code == INTERRUPTED:  # threads that still make attempts would be waited for; a dead harness is recovered from
+        sys.stderr.flush()
+        os._exit(code)
+    raise SystemExit(code)

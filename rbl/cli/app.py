@@ -4,11 +4,13 @@
 
 Each noun is a module of this package with an `app`; it is imported only when it is named, so that `rbl --help` costs
 no more than the parser. An error of `store.errors` is printed as what, where and what to do, and ends the process with
-the exit code of its class; a traceback appears only with `--debug`.
+the exit code of its class; so is what the operating system refuses, and a defect of ours. A traceback appears only with
+`--debug`.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from dataclasses import dataclass
@@ -20,9 +22,13 @@ import typer
 import typer.core
 import typer.main
 
-from store.errors import RblError
+from store import disk
+from store.errors import HarnessError, InputError, RblError
 
-__all__ = ["NOUNS", "Settings", "noun", "run", "settings", "single"]
+__all__ = ["INTERRUPTED", "NOUNS", "Settings", "noun", "run", "settings", "single"]
+
+INTERRUPTED: Final = 130
+"""The exit code after ^C, as shells have it."""
 
 NOUNS: Final = {
     "init": "Make a benchmark folder: configuration, keys, trust root, empty log.",
@@ -129,6 +135,8 @@ def root(
 
     Example: rbl demo /tmp/demo && rbl -C /tmp/demo release verify demo
     """
+    if not directory.exists():
+        raise InputError("there is no such folder", where=str(directory), fix="name another with -C")
     ctx.obj = Settings(directory, debug, quiet, verbose)
 
 
@@ -152,22 +160,21 @@ def run(argv: list[str] | None = None) -> int:
     debug = "--debug" in words
     try:
         code = app(words, standalone_mode=False)
-    except RblError as error:
-        if debug:
-            traceback.print_exc()
-        _complain(error)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("interrupted; `rbl attempt recover` closes what was left open", file=sys.stderr)
-        return 130
-    except typer.Abort:
-        print("aborted", file=sys.stderr)
+        sys.stdout.flush()
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except BrokenPipeError:
+        _silence()
         return 1
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the edge of the process: a defect is said in one line
         if _is_usage(error):
             error.show()  # type: ignore[attr-defined]  # a usage error of the parser
-            return 2
-        raise
+            return InputError.exit_code
+        if debug:
+            traceback.print_exc()
+        return _complain(_said(error))
+    if code == INTERRUPTED:  # which the parser makes of ^C
+        print("interrupted; `rbl attempt recover` closes what was left open", file=sys.stderr)
     return code if isinstance(code, int) else 0
 
 
@@ -175,10 +182,27 @@ def _is_usage(error: Exception) -> bool:
     return hasattr(error, "show") and hasattr(error, "exit_code")
 
 
-def _complain(error: RblError) -> None:
+def _silence() -> None:
+    """What is still to be written to standard output has nowhere to go; without this, leaving would say so again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _said(error: Exception) -> RblError:
+    """An exception as an error of this project."""
+    if isinstance(error, RblError):
+        return error
+    if isinstance(error, OSError):
+        _silence()
+        return disk.fault("the system refused", error.filename or "standard output", error)
+    fix = "run it again with --debug and report what it prints"
+    return HarnessError(f"a defect of rbl: {type(error).__name__}: {error}", fix=fix)
+
+
+def _complain(error: RblError) -> int:
     rule = getattr(error, "rule", "")
     print(f"error: {rule + ': ' if rule else ''}{error.what}", file=sys.stderr)
     if error.where:
         print(f"  where: {error.where}", file=sys.stderr)
     if error.fix:
         print(f"  do: {error.fix}", file=sys.stderr)
+    return error.exit_code

@@ -43,10 +43,12 @@ def run(
     room = open_backend(folder, backend)
     planned = plan_run(folder, room, schedule=schedule, entry=entry, case=case, repeats=repeats)
     if dry_run:
-        table(
-            ("case", "entry", "repeat", "try", "purpose"),
-            [(s.case.body.id, s.entry.body.id, s.repeat, s.number, s.purpose) for s in planned.slots],
-        )
+        head = ("case", "entry", "repeat", "try", "purpose")
+        due = [(s.case.body.id, s.entry.body.id, s.repeat, s.number, s.purpose) for s in planned.slots]
+        if as_json:
+            document("attempt-plan", attempts=[dict(zip(head, row, strict=True)) for row in due])
+        else:
+            table(head, due)
         return
     if backend == "native":
         progress("native backend: diagnosis only, nothing of it can enter a release", quiet=options.quiet)
@@ -54,7 +56,11 @@ def run(
     def say(text: str) -> None:
         progress(text, quiet=options.quiet)
 
-    rows = run_all(folder, room, planned, workers=workers, say=say)
+    def watch(attempt: str, step: str) -> None:
+        if options.verbose:
+            say(f"{attempt}  {step}")
+
+    rows = run_all(folder, room, planned, workers=workers, say=say, watch=watch)
     if as_json:
         document("attempt-run", attempts=rows)
     else:
@@ -138,6 +144,8 @@ def regrade(ctx: typer.Context, attempt: Attempt, as_json: AsJson = False) -> No
         document("attempt-regrade", **found)
     else:
         print(f"{mark(found['same'])} {found['id']}: recorded {found['recorded']}, computed {found['computed']}")
+        if found["evaluator"] != found["recorded_evaluator"]:
+            print(f"  by another evaluator: {found['evaluator']}, recorded {found['recorded_evaluator']}")
     if not found["same"]:
         raise typer.Exit(1)
 

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from rbl.cli.app import noun, settings
-from rbl.cli.output import AsJson, document, mark, millionths, progress, table
+from rbl.cli.output import AlwaysJson, AsJson, document, mark, millionths, progress, show_record, table
+from store.errors import InputError
 
 app = noun("Freeze a page into a case, verify and publish it. Example: rbl case freeze site --id page")
 
@@ -20,8 +21,13 @@ BackendName = Annotated[str, typer.Option(help="docker, or native for diagnosis 
 @app.command()
 def freeze(
     ctx: typer.Context,
-    source: Annotated[Path, typer.Argument(help="Folder of the page: index.html, or a workspace that is built.")],
-    case: Annotated[str, typer.Option("--id", help="Id of the case.")],
+    source: Annotated[
+        Path | None, typer.Argument(help="Folder of the page: index.html, or a workspace that is built.")
+    ] = None,
+    case: Annotated[str | None, typer.Option("--id", help="Id of the case.")] = None,
+    authored: Annotated[
+        Path | None, typer.Option(help="Instead: a folder with case.toml, source/, and contract, kit, brief, starter.")
+    ] = None,
     title: Annotated[str | None, typer.Option(help="One line; the id if not given.")] = None,
     version: Annotated[int, typer.Option(min=1, help="Above the frozen one's, to freeze again.")] = 1,
     contract: Annotated[Path | None, typer.Option(help="contract.json; one page, two viewports otherwise.")] = None,
@@ -44,29 +50,41 @@ def freeze(
     from runners.judge import EvaluatorJudge, recipient
 
     folder = open_folder(settings(ctx).directory)
-    frozen = curation.freeze(
-        folder,
-        open_backend(folder, backend),
-        EvaluatorJudge(folder),
-        source,
-        case,
-        recipient=recipient(folder),
-        title=title or case,
-        version=version,
-        declared=curation.Declared(
-            contract=contract,
-            kit=kit,
-            brief=brief,
-            starter=starter,
-            investigation=Investigation(lead=lead, origin=origin, permission=permission),
-        ),
-    )
-    if as_json:
-        document("case-freeze", **json.loads(frozen.format()) | {"folder": str(folder.cases / case)})
+    if authored is not None:
+        if source is not None or case is not None:
+            raise InputError("--authored brings page and id itself", fix="leave out SOURCE and --id")
+        frozen = curation.freeze_authored(
+            folder, open_backend(folder, backend), EvaluatorJudge(folder), authored, recipient=recipient(folder)
+        )
+    elif source is None or case is None:
+        raise InputError("say what to freeze", fix="give SOURCE and --id, or --authored DIR")
     else:
-        print(f"case {case} {version} frozen in {folder.cases / case}\n  package {frozen.package}")
+        frozen = curation.freeze(
+            folder,
+            open_backend(folder, backend),
+            EvaluatorJudge(folder),
+            source,
+            case,
+            recipient=recipient(folder),
+            title=title or case,
+            version=version,
+            declared=curation.Declared(
+                contract=contract,
+                kit=kit,
+                brief=brief,
+                starter=starter,
+                investigation=Investigation(lead=lead, origin=origin, permission=permission),
+            ),
+        )
+    place = folder.cases / frozen.id
+    if as_json:
+        told = json.loads(frozen.format())
+        del told["schema"]
+        document("case-freeze", folder=str(place), **told)
+    else:
+        print(f"case {frozen.id} {frozen.version} frozen in {place}\n  package {frozen.package}")
         print(f"  kit sealed, commitment {frozen.commitment}\n  dimensions {', '.join(frozen.dimensions)}")
-        print(f"  next: rbl case verify {case}")
+        print(f"  next: rbl case verify {frozen.id}")
 
 
 @app.command()
@@ -129,11 +147,9 @@ def list_cases(ctx: typer.Context, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def show(ctx: typer.Context, case: Case) -> None:
+def show(ctx: typer.Context, case: Case, _json: AlwaysJson = True) -> None:
     """Print a published case as JSON. Example: rbl case show page"""
     from ledger.reader import Ledger
-    from ledger.records import kinds
     from rbl.workspace import open_folder
 
-    record = Ledger.open(open_folder(settings(ctx).directory)).case(case)
-    print(json.dumps({"record": str(record.digest), "index": record.index, **kinds.to_json(record.body)}, indent=2))
+    show_record("case", Ledger.open(open_folder(settings(ctx).directory)).case(case))

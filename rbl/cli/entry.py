@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rbl.cli.app import noun, settings
-from rbl.cli.output import AsJson, document, table
+from rbl.cli.output import AlwaysJson, AsJson, document, show_record, table
 
 app = noun(
     "Freeze what is ranked. Example: rbl entry freeze mine --agent command --files solution/ -- sh /agent/run.sh"
@@ -71,11 +70,11 @@ def list_entries(ctx: typer.Context, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def show(ctx: typer.Context, entry: Annotated[str, typer.Argument(help="Id of the entry.")]) -> None:
+def show(
+    ctx: typer.Context, entry: Annotated[str, typer.Argument(help="Id of the entry.")], _json: AlwaysJson = True
+) -> None:
     """Print an entry as JSON. Example: rbl entry show mine"""
     from ledger.reader import Ledger
-    from ledger.records import kinds
     from rbl.workspace import open_folder
 
-    record = Ledger.open(open_folder(settings(ctx).directory)).entry(entry)
-    print(json.dumps({"record": str(record.digest), "index": record.index, **kinds.to_json(record.body)}, indent=2))
+    show_record("entry", Ledger.open(open_folder(settings(ctx).directory)).entry(entry))

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rbl.cli.app import noun
 from rbl.cli.output import AsJson, document
+
+if TYPE_CHECKING:
+    from runners.image import Image
 
 app = noun("Build and list the sandbox image. Example: rbl image build")
 
@@ -11,19 +16,20 @@ app = noun("Build and list the sandbox image. Example: rbl image build")
 @app.command()
 def build(as_json: AsJson = False) -> None:
     """Build the sandbox image from Debian packages, or find it in the cache. Example: rbl image build"""
-    _print(as_json)
+    from runners.image import ensure
+
+    _print(ensure(), as_json)
 
 
 @app.command("list")
 def list_images(as_json: AsJson = False) -> None:
     """Show the image that attempts use here. Example: rbl image list"""
-    _print(as_json)
+    from runners.image import cached
+
+    _print(cached(), as_json)
 
 
-def _print(as_json: bool) -> None:
-    from runners.image import ensure
-
-    image = ensure()
+def _print(image: Image, as_json: bool) -> None:
     if as_json:
         document(
             "image",

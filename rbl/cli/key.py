@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from ledger.records.kinds import Role
 from rbl.cli.app import noun, settings
 from rbl.cli.output import AsJson, document, table
 
@@ -21,3 +24,20 @@ def list_keys(ctx: typer.Context, as_json: AsJson = False) -> None:
         document("key-list", keys=[{"role": role, "keyid": keyid, "path": path} for role, keyid, path in rows])
     else:
         table(("role", "key id", "file"), rows)
+
+
+@app.command()
+def new(
+    ctx: typer.Context,
+    role: Annotated[Role, typer.Argument(help="The role it is for.")],
+    as_json: AsJson = False,
+) -> None:
+    """Make a key. It signs nothing that counts until a trust root lists it. Example: rbl key new witness"""
+    from rbl.workspace import open_folder
+
+    ring = open_folder(settings(ctx).directory).keys
+    signer = ring.create(role)
+    if as_json:
+        document("key-new", role=role, keyid=signer.keyid, public=signer.public_text, path=str(ring.path(role)))
+    else:
+        print(f"{role}: {ring.path(role)}\n  key id {signer.keyid}\n  public {signer.public_text}")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rbl.cli.app import noun, settings
-from rbl.cli.output import AsJson, document, mark, progress, table
+from rbl.cli.output import AlwaysJson, AsJson, document, mark, progress, show_record, table
+from store.errors import InputError
+
+Name = Annotated[str, typer.Argument(help="Index, or beginning of a digest.")]
 
 app = noun("Read and verify the log of records. Example: rbl ledger verify")
 
@@ -52,8 +56,11 @@ def list_records(
 ) -> None:
     """List records. Example: rbl ledger list --kind evaluation"""
     from ledger.reader import Ledger
+    from ledger.records import kinds
     from rbl.workspace import open_folder
 
+    if kind is not None and kind not in kinds.KINDS:
+        raise InputError(f"no kind of record is called {kind!r}", fix=f"use one of {', '.join(kinds.KINDS)}")
     records = [r for r in Ledger.open(open_folder(settings(ctx).directory)).records if kind in {None, r.kind}]
     if as_json:
         rows = [
@@ -65,15 +72,55 @@ def list_records(
 
 
 @app.command()
-def show(ctx: typer.Context, record: Annotated[str, typer.Argument(help="Index, or beginning of a digest.")]) -> None:
+def show(ctx: typer.Context, record: Name, _json: AlwaysJson = True) -> None:
     """Print one record's body as JSON. Example: rbl ledger show 12"""
     from ledger.reader import Ledger
-    from ledger.records import kinds
     from rbl.workspace import open_folder
 
-    found = Ledger.open(open_folder(settings(ctx).directory)).find(record)
-    body = kinds.to_json(found.body)
-    print(json.dumps({"index": found.index, "kind": found.kind, "record": str(found.digest), **body}, indent=2))
+    show_record("record", Ledger.open(open_folder(settings(ctx).directory)).find(record))
+
+
+@app.command()
+def prove(ctx: typer.Context, record: Name) -> None:
+    """Print a receipt that a record is in the log, in the format c2sp.org/tlog-proof; it verifies offline.
+
+    Example: rbl ledger prove 12 > 12.tlog-proof
+    """
+    from ledger.log.authority import read_note
+    from ledger.reader import Ledger
+    from rbl.workspace import open_folder
+
+    folder = open_folder(settings(ctx).directory)
+    note = read_note(folder)
+    ledger = Ledger.open(folder)
+    sys.stdout.buffer.write(ledger.log.receipt(ledger.find(record).index, note).format())
+
+
+@app.command()
+def append(
+    ctx: typer.Context,
+    files: Annotated[list[Path] | None, typer.Argument(help="Signed envelopes; what waits in spool/ if none.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Append records that somebody signed, all or none; without files, those that wait in the spool.
+
+    What is refused in the spool is moved to spool/rejected/ with its reason. Example: rbl ledger append verdict.dsse
+    """
+    from rbl.spool import append_files, drain
+    from rbl.workspace import open_folder
+
+    folder = open_folder(settings(ctx).directory)
+    appended, refused = (append_files(folder, files), {}) if files else drain(folder)
+    if as_json:
+        document("ledger-append", indices=appended, refused=refused)
+    else:
+        for index in appended:
+            print(f"record {index}")
+        for name, reason in refused.items():
+            print(f"{mark(False)} {name}: {reason}")
+        print(f"{len(appended)} records in the log, {len(refused)} refused")
+    if refused:
+        raise typer.Exit(1)
 
 
 @app.command()

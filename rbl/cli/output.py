@@ -11,14 +11,20 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-__all__ = ["AsJson", "document", "mark", "millionths", "progress", "table"]
+if TYPE_CHECKING:
+    from ledger.records.record import Record
+
+__all__ = ["AlwaysJson", "AsJson", "document", "mark", "millionths", "progress", "show_record", "table"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 """The `--json` option of every verb that lists, shows, runs or verifies."""
+
+AlwaysJson = Annotated[bool, typer.Option("--json", hidden=True)]
+"""The same of a verb that prints nothing else; it may be said, and changes nothing."""
 
 _GREEN: Final = "\x1b[32m"
 _RED: Final = "\x1b[31m"
@@ -28,6 +34,13 @@ _PLAIN: Final = "\x1b[0m"
 def document(schema: str, **fields: Any) -> None:
     """Print one JSON document, its `schema` field first."""
     print(json.dumps({"schema": f"rbl/{schema}/v1", **fields}, indent=2, ensure_ascii=False))
+
+
+def show_record(schema: str, record: Record) -> None:
+    """Print one record as a document: its digest, its index, and its body's fields."""
+    from ledger.records import kinds
+
+    document(schema, record=str(record.digest), index=record.index, kind=record.kind, **kinds.to_json(record.body))
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

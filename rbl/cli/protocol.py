@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
 from rbl.cli.app import noun, settings
-from rbl.cli.output import AsJson, document
+from rbl.cli.output import AlwaysJson, AsJson, document, show_record
 from store.errors import InputError
 
 app = noun("Freeze the rules of a run. Example: rbl protocol freeze p1 --repeats 2")
@@ -40,6 +39,7 @@ def freeze(
 
     folder = open_folder(settings(ctx).directory)
     mib = 1024 * 1024
+    weights = _weights(weight or [])
     record = freeze_protocol(
         folder,
         name,
@@ -48,7 +48,7 @@ def freeze(
         max_tries=max_tries,
         environment=open_backend(folder, backend).environment(),
         evaluator=evaluator_digest(),
-        weights=_weights(weight or []),
+        weights=weights,
         min_valid=min_valid,
     )
     if as_json:
@@ -58,14 +58,14 @@ def freeze(
 
 
 @app.command()
-def show(ctx: typer.Context, name: Annotated[str, typer.Argument(help="Name of the protocol.")]) -> None:
+def show(
+    ctx: typer.Context, name: Annotated[str, typer.Argument(help="Name of the protocol.")], _json: AlwaysJson = True
+) -> None:
     """Print a protocol's rules as JSON. Example: rbl protocol show p1"""
     from ledger.reader import Ledger
-    from ledger.records import kinds
     from rbl.workspace import open_folder
 
-    record = Ledger.open(open_folder(settings(ctx).directory)).protocol(name)
-    print(json.dumps({"record": str(record.digest), "index": record.index, **kinds.to_json(record.body)}, indent=2))
+    show_record("protocol", Ledger.open(open_folder(settings(ctx).directory)).protocol(name))
 
 
 def _weights(words: list[str]) -> dict[str, int]:

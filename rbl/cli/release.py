@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rbl.cli.app import noun, settings
-from rbl.cli.output import AsJson, document, mark
+from rbl.cli.output import AlwaysJson, AsJson, document, mark, progress, show_record
+from store.errors import CheckFailed, InputError
 
 app = noun("Cut a release and verify it. Example: rbl release freeze first --schedule all")
 
@@ -92,11 +95,82 @@ def verify(
 
 
 @app.command()
-def show(ctx: typer.Context, name: Name) -> None:
-    """Print a release's record as JSON. Example: rbl release show first"""
+def prove(ctx: typer.Context, name: Name, attempt: Annotated[str, typer.Argument(help="Id of the attempt.")]) -> None:
+    """Print a receipt that a release counts an attempt, or excludes it and why; it verifies with nothing else at hand.
+
+    Example: rbl release prove first 9f03ab12 > receipt.json && rbl release check receipt.json
+    """
     from ledger.reader import Ledger
-    from ledger.records import kinds
+    from ledger.release.leaves import parse_leaves
+    from ledger.release.receipt import prove as receipt
     from rbl.workspace import open_folder
 
-    record = Ledger.open(open_folder(settings(ctx).directory)).release(name)
-    print(json.dumps({"record": str(record.digest), "index": record.index, **kinds.to_json(record.body)}, indent=2))
+    options = settings(ctx)
+    folder = open_folder(options.directory)
+    ledger = Ledger.open(folder)
+    items = parse_leaves(folder.store.get(ledger.release(name).body.leaves))
+    found = receipt(items, ledger.attempt(attempt).id)
+    print(found.format().decode())
+    progress(found.sentence(), quiet=options.quiet)
+
+
+@app.command()
+def check(
+    receipt: Annotated[Path, typer.Argument(help="A receipt that `rbl release prove` printed.")],
+    digest: Annotated[str | None, typer.Option(help="The release digest that you were given.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a receipt; needs no benchmark folder. Example: rbl release check receipt.json --digest sha256:…"""
+    from ledger.release.receipt import Receipt
+    from store.digest import Digest
+
+    try:
+        found = Receipt.parse(receipt.read_bytes().strip())
+    except OSError as error:
+        raise InputError(f"cannot read the receipt: {error.strerror}", where=str(receipt)) from error
+    found.verify()
+    if digest is not None and found.release != Digest.parse(digest):
+        raise CheckFailed(f"the receipt is of the release {found.release}", where=str(receipt), fix="ask for another")
+    if as_json:
+        document("release-check", ok=True, release=str(found.release), leaf=json.loads(found.leaf))
+    else:
+        print(f"{mark(good=True)} {found.sentence()}\n  release {found.release}")
+
+
+@app.command()
+def diff(
+    ctx: typer.Context,
+    old: Name,
+    new: Annotated[str, typer.Argument(help="Name of the other.")],
+    as_json: AsJson = False,
+) -> None:
+    """Compare two releases: what changed, and the records that made it so. Example: rbl release diff first second"""
+    from ledger.reader import Ledger
+    from ledger.release.difference import compare
+    from rbl.workspace import open_folder
+    from store import canonical
+
+    folder = open_folder(settings(ctx).directory)
+    ledger = Ledger.open(folder)
+    before, after = (canonical.loads(folder.store.get(ledger.release(name).body.results)) for name in (old, new))
+    changes = compare(before, after)
+    if as_json:
+        document("release-diff", old=old, new=new, changes=[dataclasses.asdict(change) for change in changes])
+        return
+    for change in changes:
+        what = f"{change.field}: {json.dumps(change.old)} → {json.dumps(change.new)}"
+        if not change.field:
+            what = "new" if change.old is None else "gone" if change.new is None else "another"
+        print(f"{change.kind} {change.id}  {what}")
+        for cause in change.because:
+            print(f"  because {cause}")
+    print(f"{len(changes)} changes")
+
+
+@app.command()
+def show(ctx: typer.Context, name: Name, _json: AlwaysJson = True) -> None:
+    """Print a release's record as JSON. Example: rbl release show first"""
+    from ledger.reader import Ledger
+    from rbl.workspace import open_folder
+
+    show_record("release", Ledger.open(open_folder(settings(ctx).directory)).release(name))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
 from rbl.cli.app import noun, settings
-from rbl.cli.output import AsJson, document
+from rbl.cli.output import AlwaysJson, AsJson, document, show_record
 
 app = noun(
     "Freeze the attempts that will be made. Example: rbl schedule freeze s1 --split pages --protocol p1 --entry mine"
@@ -38,11 +37,11 @@ def freeze(
 
 
 @app.command()
-def show(ctx: typer.Context, name: Annotated[str, typer.Argument(help="Name of the schedule.")]) -> None:
+def show(
+    ctx: typer.Context, name: Annotated[str, typer.Argument(help="Name of the schedule.")], _json: AlwaysJson = True
+) -> None:
     """Print a schedule as JSON. Example: rbl schedule show s1"""
     from ledger.reader import Ledger
-    from ledger.records import kinds
     from rbl.workspace import open_folder
 
-    record = Ledger.open(open_folder(settings(ctx).directory)).schedule(name)
-    print(json.dumps({"record": str(record.digest), "index": record.index, **kinds.to_json(record.body)}, indent=2))
+    show_record("schedule", Ledger.open(open_folder(settings(ctx).directory)).schedule(name))

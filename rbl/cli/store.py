@@ -43,7 +43,7 @@ def get(
     tree: Annotated[bool, typer.Option("--tree", help="The object is a tree: restore the folder.")] = False,
 ) -> None:
     """Write an object to a file, or a tree to a folder; its bytes are checked. Example: rbl store get 3f9a out.png"""
-    from rbl.workspace import open_folder, resolve
+    from rbl.workspace import open_folder, resolve, write_object
     from store.directory import check_out
 
     store = open_folder(settings(ctx).directory).store
@@ -51,8 +51,7 @@ def get(
     if tree:
         check_out(store, digest, target)
     else:
-        with target.open("xb") as file:
-            file.writelines(store.stream(digest))
+        write_object(store, digest, target)
 
 
 @app.command()

@@ -1,6 +1,8 @@
-"""`rbl trust`: show which keys hold which role."""
+"""`rbl trust`: show which keys hold which role, and say which first trust root to believe."""
 
 from __future__ import annotations
+
+from typing import Annotated
 
 import typer
 
@@ -28,3 +30,27 @@ def show(ctx: typer.Context, as_json: AsJson = False) -> None:
         for keyid in grant.keys
     ]
     table(("role", "threshold", "key id", "kinds"), rows)
+
+
+@app.command()
+def update(
+    ctx: typer.Context,
+    pin: Annotated[str, typer.Option(help="Digest of trust root 1, known from elsewhere.")],
+    as_json: AsJson = False,
+) -> None:
+    """Believe a first trust root on this machine from now on, if it is the folder's.
+
+    Example: rbl trust update --pin sha256:…
+    """
+    from ledger.log.authority import pin_trust, trust_chain
+    from rbl.workspace import open_folder
+    from store.digest import Digest
+
+    folder = open_folder(settings(ctx).directory)
+    digest = Digest.parse(pin)
+    roots = trust_chain(folder, digest)
+    pin_trust(folder, digest)
+    if as_json:
+        document("trust-update", origin=folder.config.origin, pinned=str(digest), version=roots[-1].version)
+    else:
+        print(f"{folder.config.origin}: pinned {digest}, trust root {roots[-1].version} is in force")
