@@ -21,6 +21,7 @@ _RESULTS = Path(__file__).parent / "results"
 
 
 def main() -> None:
+    """Measure the groups that are named, print each line beside its goal, and write the JSON."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure rbl, side by side.")
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"{', '.join(_GROUPS)}; all by default")
     parser.add_argument("--records", type=int, default=20_000, help="of the large ledger (default 20000)")

@@ -11,6 +11,12 @@ from pathlib import Path
 
 
 def main(place: Path, processes: int | None) -> None:
+    """Verify the ledger in a folder once and print what it took.
+
+    Args:
+        place: holds the folder and its homes.
+        processes: how many check at once; the number of processors when null.
+    """
     os.environ["RBL_CONFIG_HOME"] = str(place / "config")
     os.environ["RBL_STATE_HOME"] = str(place / "state")
     from ledger.folder import Folder
