@@ -73,6 +73,8 @@ def run_demo(directory: Path, backend_name: str, say: Callable[[str], None]) -> 
     if backend_name == "docker":
         say("cutting a release and verifying it")
         digest = _release(folder)
+    look = ("attempt list", f"report {_NAME}", f"release verify {_NAME}") if digest else ("attempt list",)
+    say("look around: " + ", ".join(f"rbl -C {directory} {words}" for words in look))
     return {
         "workspace": str(directory),
         "release": None if digest is None else _NAME,

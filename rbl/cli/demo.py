@@ -38,4 +38,4 @@ def demo(
     print(f"workspace  {found['workspace']}")
     print(f"release    {found['release'] or 'none: native attempts cannot enter one'}")
     print(f"digest     {found['digest'] or '–'}")
-    print(f"{found['seconds']} s; look around: rbl -C {found['workspace']} attempt list")
+    print(f"{found['seconds']} s")
