@@ -20,7 +20,7 @@ from ledger.records.examined import Examined
 from ledger.records.gate import Gate
 from ledger.records.kinds import Head, TrustRoot
 from ledger.records.record import Record
-from ledger.records.statement import Statement
+from ledger.records.statement import Statement, predicate_of
 from store.digest import Digest
 from store.errors import LogInvalid, RecordRejected
 
@@ -124,12 +124,12 @@ class Tip:
 
     def _follow(self, leaf: bytes) -> None:
         envelope = Envelope.parse(leaf)
-        statement = Statement.parse(envelope.payload)
-        if isinstance(statement.body, TrustRoot):
+        said = predicate_of(envelope.payload)
+        if said is None or said[0] == "trust-root":
             self.admit(envelope)
             return
         hints = tuple(signature.keyid for signature in envelope.signatures)
-        examined = Examined(envelope.digest, envelope.payload_digest, statement.kind, statement.body, hints)
+        examined = Examined(envelope.digest.raw, envelope.payload_digest.raw, *said, hints)
         try:
             record = self._gate.admit_examined(examined, self.size)
         except RecordRejected:

@@ -112,7 +112,8 @@ class Gate:
             return self.trust.check_signers(examined.keyids, kind, index)
 
         try:
-            return self._admit(kind, examined.body, examined.digest, examined.payload_digest, index, signed)
+            digest, payload = Digest.from_raw(examined.digest), Digest.from_raw(examined.payload_digest)
+            return self._admit(kind, examined.body, digest, payload, index, signed)
         except RecordRejected as error:
             if error.where:
                 raise

@@ -13,9 +13,10 @@ its own subject, the SHA-256 of its canonical JSON. Signatures and rules of admi
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Self
+from hashlib import sha256
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -28,7 +29,7 @@ from store.canonical import Json
 from store.digest import Digest
 from store.errors import CanonicalError, InputError, RecordRejected, SchemaError
 
-__all__ = ["PAYLOAD_LIMIT", "Statement", "Subject", "sign_statement", "subjects_of"]
+__all__ = ["PAYLOAD_LIMIT", "Statement", "Subject", "predicate_of", "sign_statement", "subjects_of"]
 
 PAYLOAD_LIMIT: Final = 45_000
 """Bytes of the longest payload: with base64 and signatures it stays below the limit of a leaf."""
@@ -36,8 +37,9 @@ PAYLOAD_LIMIT: Final = 45_000
 _TYPE: Final = "https://in-toto.io/Statement/v1"
 _BEGIN: Final = b'{"_type":"%b","predicate":' % _TYPE.encode()
 _MIDDLE: Final = b',"predicateType":"urn:rbl:'
-_json: Final = msgspec.json.Encoder().encode
-_PREDICATE = re.compile(r"urn:rbl:([a-z][a-z-]{0,62}):v1")
+_encode: Final = msgspec.json.Encoder().encode
+_PREFIX: Final = "sha256:"
+_PREDICATE: Final = re.compile(r"urn:rbl:([a-z][a-z-]{0,62}):v1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +109,12 @@ class Statement:
 
     @classmethod
     def read(cls, payload: bytes) -> Self | None:
-        """The statement whose `format` gives these bytes, or None: a quick `parse` that does not say what is wrong.
-
-        Why it is the same: the payload is written again, from the body that was read from it, and compared whole.
-        """
-        start, end = len(_BEGIN), payload.rfind(_MIDDLE)
-        kind = payload[end + len(_MIDDLE) : payload.find(b":", end + len(_MIDDLE))].decode("ascii", "replace")
-        if end < start or kind not in kinds.KINDS:
+        """The statement whose `format` gives these bytes, or None: a quick `parse` that does not say what is wrong."""
+        found = predicate_of(payload)
+        if found is None:
             return None
-        predicate = payload[start:end]
-        body = written.read(kind, predicate)
-        if body is None:
-            return None
-        subjects = _named(body) or (Subject(kind, Digest.of(predicate)),)
-        return cls(kind, subjects, body) if _payload(kind, predicate, subjects) == payload else None
+        body = written.restore(*found)
+        return cls(found[0], subjects_of(body), body)
 
     @classmethod
     def _explained(cls, payload: bytes, where: str) -> Self:
@@ -143,6 +137,27 @@ class Statement:
         return statement
 
 
+def predicate_of(payload: bytes) -> tuple[str, bytes] | None:
+    """Kind and predicate of a payload that `Statement.parse` reads; None where it would refuse.
+
+    Why it is the same: the payload is written again, around the predicate that it holds, and compared whole.
+    """
+    start, end = len(_BEGIN), payload.rfind(_MIDDLE)
+    kind = payload[end + len(_MIDDLE) : payload.find(b":", end + len(_MIDDLE))].decode("ascii", "replace")
+    if end < start or len(payload) > PAYLOAD_LIMIT or kind not in kinds.KINDS:
+        return None
+    predicate = payload[start:end]
+    values = written.values(kind, predicate)
+    if values is None:
+        return None
+    named = _announced(kind, values) or [(kind, f"{_PREFIX}{sha256(predicate).hexdigest()}")]
+    listed = ",".join(
+        f'{{"digest":{{"sha256":"{text[len(_PREFIX) :]}"}},"name":{_json(name)}}}' for name, text in named
+    )
+    whole = b'%b%b%b%b:v1","subject":[%b]}' % (_BEGIN, predicate, _MIDDLE, kind.encode(), listed.encode())
+    return (kind, predicate) if whole == payload else None
+
+
 def sign_statement(body: kinds.Body, signers: Sequence[Signer]) -> Envelope:
     """The signed record that says this.
 
@@ -159,42 +174,39 @@ def subjects_of(body: kinds.Body) -> tuple[Subject, ...]:
     Raises:
         CanonicalError: it announces none, and has no canonical form.
     """
-    return _named(body) or (Subject(kinds.kind_of(type(body)), Digest.of(canonical.dumps(kinds.to_json(body)))),)
+    kind, values = kinds.kind_of(type(body)), kinds.to_json(body)
+    named = _announced(kind, values)
+    if not named:
+        return (Subject(kind, Digest.of(canonical.dumps(values))),)
+    return tuple(Subject(name, Digest.parse(text)) for name, text in named)
 
 
-def _named(body: kinds.Body) -> tuple[Subject, ...]:
-    return tuple(Subject(name, digest) for name, digest in _announced(body) if digest is not None)
-
-
-def _payload(kind: str, predicate: bytes, subjects: Sequence[Subject]) -> bytes:
-    """The payload around a body's bytes, as `store.canonical` would write it."""
-    listed = b",".join(
-        b'{"digest":{"sha256":"%b"},"name":%b}' % (item.digest.hex.encode(), _json(item.name)) for item in subjects
-    )
-    return b'%b%b%b%b:v1","subject":[%b]}' % (_BEGIN, predicate, _MIDDLE, kind.encode(), listed)
-
-
-def _announced(body: kinds.Body) -> list[tuple[str, Digest | None]]:
-    found: list[tuple[str, Digest | None]] = []
-    match body:
-        case kinds.Source():
-            found = [("artifact", body.artifact)]
-        case kinds.Case():
+def _announced(kind: str, body: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Names and digests, as text, of the objects that a body's JSON form announces."""
+    found: list[tuple[str, str | None]] = []
+    match kind:
+        case "source":
+            found = [("artifact", body["artifact"])]
+        case "case":
             names = ("package", "evidence", "starter", "contract", "plan")
-            found = [*((name, getattr(body, name)) for name in names), ("kit", body.sealed.kit)]
-        case kinds.Entry():
-            found = [("agent", body.agent.files), ("skills", body.skills)]
-        case kinds.Artifacts():
-            found = [(f"{item.class_}/{item.name}", item.digest) for item in body.items]
-        case kinds.Captures():
-            found = [*((shot.id, shot.tree) for shot in body.shots), ("sweep", body.sweep)]
-        case kinds.Evaluation():
-            found = [("detail", body.detail)]
-        case kinds.AttemptClosed():
-            found = [("events", body.events)]
-        case kinds.Release():
-            found = [("results", body.results), ("leaves", body.leaves)]
-    return found
+            found = [*((name, body[name]) for name in names), ("kit", body["sealed"]["kit"])]
+        case "entry":
+            found = [("agent", body["agent"]["files"]), ("skills", body["skills"])]
+        case "artifacts":
+            found = [(f"{item['class']}/{item['name']}", item["digest"]) for item in body["items"]]
+        case "captures":
+            found = [*((shot["id"], shot["tree"]) for shot in body["shots"]), ("sweep", body["sweep"])]
+        case "evaluation":
+            found = [("detail", body["detail"])]
+        case "attempt-closed":
+            found = [("events", body["events"])]
+        case "release":
+            found = [("results", body["results"]), ("leaves", body["leaves"])]
+    return [(name, text) for name, text in found if text is not None]
+
+
+def _json(text: str) -> str:
+    return _encode(text).decode()
 
 
 def _fields(value: Json, where: str) -> tuple[str, Json, Json]:

@@ -33,7 +33,8 @@ def slowly(payload: bytes) -> Statement | None:
 def test_what_is_written_is_canonical_and_read_quickly(kind):
     body = kinds.from_json(kind, example(kind))
     assert written.write(body) == canonical.dumps(kinds.to_json(body))
-    assert written.read(kind, written.write(body)) == body == written.restore(kind, written.write(body))
+    assert written.values(kind, written.write(body)) == kinds.to_json(body)
+    assert written.restore(kind, written.write(body)) == body
     assert Statement.read(PAYLOADS[kind]) == slowly(PAYLOADS[kind]) == Statement.of(body)
 
 
