@@ -110,11 +110,11 @@ class Statement:
     @classmethod
     def read(cls, payload: bytes) -> Self | None:
         """The statement whose `format` gives these bytes, or None: a quick `parse` that does not say what is wrong."""
-        found = predicate_of(payload)
+        found = _read(payload)
         if found is None:
             return None
-        body = written.restore(*found)
-        return cls(found[0], subjects_of(body), body)
+        kind, predicate, named = found
+        return cls(kind, _subjects(named), written.restore(kind, predicate))
 
     @classmethod
     def _explained(cls, payload: bytes, where: str) -> Self:
@@ -138,24 +138,9 @@ class Statement:
 
 
 def predicate_of(payload: bytes) -> tuple[str, bytes] | None:
-    """Kind and predicate of a payload that `Statement.parse` reads; None where it would refuse.
-
-    Why it is the same: the payload is written again, around the predicate that it holds, and compared whole.
-    """
-    start, end = len(_BEGIN), payload.rfind(_MIDDLE)
-    kind = payload[end + len(_MIDDLE) : payload.find(b":", end + len(_MIDDLE))].decode("ascii", "replace")
-    if end < start or len(payload) > PAYLOAD_LIMIT or kind not in kinds.KINDS:
-        return None
-    predicate = payload[start:end]
-    values = written.values(kind, predicate)
-    if values is None:
-        return None
-    named = _announced(kind, values) or [(kind, f"{_PREFIX}{sha256(predicate).hexdigest()}")]
-    listed = ",".join(
-        f'{{"digest":{{"sha256":"{text[len(_PREFIX) :]}"}},"name":{_json(name)}}}' for name, text in named
-    )
-    whole = b'%b%b%b%b:v1","subject":[%b]}' % (_BEGIN, predicate, _MIDDLE, kind.encode(), listed.encode())
-    return (kind, predicate) if whole == payload else None
+    """Kind and predicate of a payload that `Statement.parse` reads; None where it would refuse."""
+    found = _read(payload)
+    return None if found is None else found[:2]
 
 
 def sign_statement(body: kinds.Body, signers: Sequence[Signer]) -> Envelope:
@@ -178,6 +163,31 @@ def subjects_of(body: kinds.Body) -> tuple[Subject, ...]:
     named = _announced(kind, values)
     if not named:
         return (Subject(kind, Digest.of(canonical.dumps(values))),)
+    return _subjects(named)
+
+
+def _read(payload: bytes) -> tuple[str, bytes, list[tuple[str, str]]] | None:
+    """Kind, predicate, and names and digests of the subjects; None where anything is wrong.
+
+    Why nothing else passes: the payload is written again, around the predicate that it holds, and compared whole.
+    """
+    start, end = len(_BEGIN), payload.rfind(_MIDDLE)
+    kind = payload[end + len(_MIDDLE) : payload.find(b":", end + len(_MIDDLE))].decode("ascii", "replace")
+    if end < start or len(payload) > PAYLOAD_LIMIT or kind not in kinds.KINDS:
+        return None
+    predicate = payload[start:end]
+    values = written.values(kind, predicate)
+    if values is None:
+        return None
+    named = _announced(kind, values) or [(kind, f"{_PREFIX}{sha256(predicate).hexdigest()}")]
+    listed = ",".join(
+        f'{{"digest":{{"sha256":"{text[len(_PREFIX) :]}"}},"name":{_json(name)}}}' for name, text in named
+    )
+    whole = b'%b%b%b%b:v1","subject":[%b]}' % (_BEGIN, predicate, _MIDDLE, kind.encode(), listed.encode())
+    return (kind, predicate, named) if whole == payload else None
+
+
+def _subjects(named: Sequence[tuple[str, str]]) -> tuple[Subject, ...]:
     return tuple(Subject(name, Digest.parse(text)) for name, text in named)
 
 
