@@ -42,7 +42,7 @@ _ENVIRONMENT: Final = kinds.RenderEnvironment(
 )
 _SHOTS: Final = tuple(f"home.{width}.{state}" for width in ("desktop", "mobile") for state in ("initial", "menu"))
 _ROLES: Final = {kind: role for role, names in kinds.ROLE_KINDS.items() for kind in names}
-_CASES: Final = 20
+_CASES: Final = 40
 _ENTRIES: Final = 10
 
 

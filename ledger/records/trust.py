@@ -93,10 +93,14 @@ class _Rules:
 
 
 class TrustState:
-    """The trust root in force."""
+    """The trust root in force.
 
-    def __init__(self) -> None:
-        self._rules: _Rules | None = None
+    Args:
+        root: the one in force already, which was installed before; none at the beginning of a log.
+    """
+
+    def __init__(self, root: kinds.TrustRoot | None = None) -> None:
+        self._rules = None if root is None else _Rules.of(root)
 
     @property
     def root(self) -> kinds.TrustRoot | None:
