@@ -192,28 +192,9 @@ def _files(tree: Tree) -> Iterable[tuple[str, TreeEntry]]:
             raise InputError(
                 f"DVC does not carry what is called {min(refused)}", where=entry.path, fix="freeze without it"
             )
-        found = entry if entry.target is None else _led_to(tree, entry.path)
+        found = tree.led_to(entry.path)
         if found is not None and found.is_file:
             yield entry.path, found
-
-
-def _led_to(tree: Tree, path: str) -> TreeEntry | None:
-    """What a link leads to, through others; None for a directory or nothing. A tree has no links in circles."""
-    at: list[str] = []
-    ahead = path.split("/")[::-1]
-    while ahead:
-        name = ahead.pop()
-        if name in {"", "."}:
-            continue
-        if name == "..":
-            at.pop()
-            continue
-        at.append(name)
-        entry = tree.get("/".join(at))
-        if entry is not None and entry.target is not None:
-            at.pop()
-            ahead.extend(entry.target.split("/")[::-1])
-    return tree.get("/".join(at))
 
 
 def _md5(store: ObjectStore, digest: Digest) -> str:
