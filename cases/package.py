@@ -41,12 +41,14 @@ from store.tree import Tree, TreeEntry
 __all__ = [
     "CASE_FILE",
     "DEFAULT_LIMITS",
+    "EVIDENCE",
     "CaseFile",
     "LimitsTable",
     "Package",
     "PackageTrees",
     "check_id",
     "check_tree",
+    "not_of_package",
     "put_package",
     "read_brief",
     "save_package",
@@ -239,8 +241,13 @@ class Package:
         return cls(root, case, _contract(root / CONTRACT), read_brief(root / BRIEF))
 
 
-def put_package(store: ObjectStore, root: Path) -> PackageTrees:
+def put_package(store: ObjectStore, root: Path, md5: dict[Digest, str] | None = None) -> PackageTrees:
     """Store a case's public package: brief.md, contract.json, evidence/, starter/, and nothing else of the folder.
+
+    Args:
+        store: where to.
+        root: the case's folder.
+        md5: is given the MD5 of each file of evidence/, taken in the same read.
 
     Raises:
         InputError: the folder is not a case's, as `Package.load` says.
@@ -248,11 +255,15 @@ def put_package(store: ObjectStore, root: Path) -> PackageTrees:
     """
     Package.load(root)
     contract = store.put_file(root / CONTRACT)
-    evidence = put_tree(store, root / EVIDENCE)
+    evidence = put_tree(store, root / EVIDENCE, md5=md5)
     starter = put_tree(store, root / STARTER)
-    kept = {BRIEF, CONTRACT, EVIDENCE, STARTER}
-    package = put_tree(store, root, exclude=lambda path: path.split("/", 1)[0] not in kept)
+    package = put_tree(store, root, exclude=not_of_package)
     return PackageTrees(package, evidence, starter, contract)
+
+
+def not_of_package(path: str) -> bool:
+    """Whether something in a case's folder is not for Candidates."""
+    return path.split("/", 1)[0] not in {BRIEF, CONTRACT, EVIDENCE, STARTER}
 
 
 def save_package(store: ObjectStore, *, brief: bytes, contract: bytes, evidence: Tree, starter: Tree) -> PackageTrees:

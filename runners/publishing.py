@@ -10,26 +10,40 @@ nothing new; other content under the same version is a conflict. Nothing is draw
 from __future__ import annotations
 
 from cases.package import Package
+from cases.published import write_published
 from cases.reconstruct.folder import checks_of, load_frozen
 from ledger.announce import Stamp, announce
 from ledger.folder import Folder
 from ledger.reader import Ledger
 from ledger.records import kinds
 from ledger.records.record import Record
+from store import dvc
 from store.digest import Digest
+from store.directory import load_tree
 from store.errors import Conflict, InputError
 
 __all__ = ["case_body", "publish_case", "source_body"]
 
 
 def publish_case(folder: Folder, case_id: str) -> Record[kinds.Case]:
-    """Announce a case and the source behind it.
+    """Announce a case and the source behind it, and write beside it what Git and DVC carry (`cases.published`).
 
     Raises:
         InputError: there is no such case, it was changed after it was frozen, or nothing is said of its source.
         CheckFailed: oracle and noop were not run on it.
-        Conflict: this version, or a later one, is published with other content.
+        Conflict: this version, or a later one, is published with other content; or DVC would take one file of the
+            evidence for another.
     """
+    md5: dict[Digest, str] = {}
+    frozen, _ = load_frozen(folder, case_id, md5)
+    output = dvc.offer(folder.store, load_tree(folder.store, frozen.evidence), md5)  # refuses before anything is said
+    record = _announced(folder, case_id)
+    write_published(folder, record, output)
+    return record
+
+
+def _announced(folder: Folder, case_id: str) -> Record[kinds.Case]:
+    """The record of a case: the one that is there, or a new one behind its source."""
     ledger = Ledger.open(folder)
     stamp = Stamp.now(folder)
     wanted = source_body(folder, case_id, stamp)

@@ -11,6 +11,7 @@ are dropped. Fifos, devices and sockets are refused. Nothing of what is written 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
 from collections import deque
@@ -21,10 +22,10 @@ from pathlib import Path
 from store import disk
 from store.digest import Digest
 from store.errors import CanonicalError, Conflict, InputError, TreeError
-from store.objects import ObjectStore
+from store.objects import CHUNK, ObjectStore
 from store.tree import Tree, TreeEntry, check_path
 
-__all__ = ["check_out", "load_tree", "put_tree", "read_tree", "save_tree", "write_out"]
+__all__ = ["check_out", "hash_tree", "load_tree", "put_tree", "read_tree", "save_tree", "write_out"]
 
 _WORKERS = 4  # hashing, copying and waiting for the disk leave the interpreter's lock
 _AHEAD = 64  # files open and waiting for a worker
@@ -34,43 +35,52 @@ _REPLACED = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO}  # gone, or 
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def put_tree(store: ObjectStore, root: Path, *, exclude: Callable[[str], bool] | None = None) -> Digest:
+def put_tree(
+    store: ObjectStore,
+    root: Path,
+    *,
+    exclude: Callable[[str], bool] | None = None,
+    md5: dict[Digest, str] | None = None,
+) -> Digest:
     """Store a directory, its tree included, and flush.
 
     Args:
         store: where to.
         root: the directory; it may itself be reached through a link.
         exclude: told each path relative to `root`; what it says yes to is left out, a directory with all below it.
+        md5: is given the MD5 of each file, taken in the same read, for tools that know no better (`store.dvc`).
 
     Raises:
         InputError: there is no such directory.
         TreeError: it holds what a tree may not hold, or changed while it was read; `rule` says which.
         HarnessError: the disk refused.
     """
-    return save_tree(store, read_tree(store, root, exclude=exclude))
+    return save_tree(store, read_tree(store, root, exclude=exclude, md5=md5))
 
 
-def read_tree(store: ObjectStore, root: Path, *, exclude: Callable[[str], bool] | None = None) -> Tree:
+def read_tree(
+    store: ObjectStore,
+    root: Path,
+    *,
+    exclude: Callable[[str], bool] | None = None,
+    md5: dict[Digest, str] | None = None,
+) -> Tree:
     """Store the files of a directory and give its listing, which is not stored. Raises as `put_tree` does."""
-    try:
-        top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise InputError(f"cannot read the directory: {error.strerror}", where=str(root)) from error
-    entries: list[TreeEntry] = []
-    window: deque[Future[TreeEntry]] = deque()
-    try:
-        with ThreadPoolExecutor(_WORKERS) as pool:
-            for found in _walk(top, exclude):
-                if isinstance(found, TreeEntry):
-                    entries.append(found)
-                    continue
-                window.append(pool.submit(_put, store, *found))
-                if len(window) > _AHEAD:
-                    entries.append(window.popleft().result())
-        entries.extend(job.result() for job in window)
-    finally:
-        os.close(top)
-    return Tree.of(entries)
+
+    def put(descriptor: int, path: str) -> tuple[Digest, int]:
+        if md5 is None:
+            return store.put_descriptor(descriptor, path)
+        hasher = hashlib.md5(usedforsecurity=False)
+        digest, size = store.put_descriptor(descriptor, path, hasher)
+        md5[digest] = hasher.hexdigest()
+        return digest, size
+
+    return _listing(put, root, exclude)
+
+
+def hash_tree(root: Path, *, exclude: Callable[[str], bool] | None = None) -> Tree:
+    """The listing of a directory, each file hashed and nothing stored. Raises as `put_tree` does."""
+    return _listing(_hash, root, exclude)
 
 
 def save_tree(store: ObjectStore, tree: Tree) -> Digest:
@@ -134,14 +144,48 @@ def write_out(store: ObjectStore, tree: Tree, target: Path) -> None:
 
 
 _Open = tuple[int, str, bool]
+_Take = Callable[[int, str], tuple[Digest, int]]
 
 
-def _put(store: ObjectStore, descriptor: int, path: str, executable: bool) -> TreeEntry:
+def _listing(take: _Take, root: Path, exclude: Callable[[str], bool] | None) -> Tree:
+    """The tree of a directory, each file given open to `take`, on several threads."""
     try:
-        digest, size = store.put_descriptor(descriptor, path)
+        top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise InputError(f"cannot read the directory: {error.strerror}", where=str(root)) from error
+    entries: list[TreeEntry] = []
+    window: deque[Future[TreeEntry]] = deque()
+    try:
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            for found in _walk(top, exclude):
+                if isinstance(found, TreeEntry):
+                    entries.append(found)
+                    continue
+                window.append(pool.submit(_taken, take, *found))
+                if len(window) > _AHEAD:
+                    entries.append(window.popleft().result())
+        entries.extend(job.result() for job in window)
+    finally:
+        os.close(top)
+    return Tree.of(entries)
+
+
+def _taken(take: _Take, descriptor: int, path: str, executable: bool) -> TreeEntry:
+    try:
+        digest, size = take(descriptor, path)
     finally:
         os.close(descriptor)
     return TreeEntry.file(path, digest, size, executable=executable)
+
+
+def _hash(descriptor: int, path: str) -> tuple[Digest, int]:
+    hasher = hashlib.sha256()
+    size = 0
+    with disk.faults("cannot read", path):
+        while piece := os.read(descriptor, CHUNK):
+            hasher.update(piece)
+            size += len(piece)
+    return Digest(hasher.hexdigest()), size
 
 
 def _walk(top: int, exclude: Callable[[str], bool] | None) -> Iterator[TreeEntry | _Open]:

@@ -29,13 +29,13 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Protocol, Self
 
 from store import canonical, disk
 from store.digest import Digest
 from store.errors import Conflict, HarnessError, InputError, ObjectCorrupt, ObjectMissing, TreeError
 
-__all__ = ["CHUNK", "Durability", "ObjectStore"]
+__all__ = ["CHUNK", "Durability", "Hasher", "ObjectStore"]
 
 Durability = Literal["batch", "each", "none"]
 
@@ -46,6 +46,13 @@ _LAYOUT = {"algorithm": "sha256", "layout": "rbl/objects/v1"}
 _FOLDERS = ("sha256", "tmp", "quarantine", "pins")
 _FRESH, _DURABLE = 0o400, 0o444
 _LINK_TRIES = 8
+
+
+class Hasher(Protocol):
+    """Whatever also wants to see the bytes while they are read, such as `hashlib.md5()`."""
+
+    def update(self, data: bytes, /) -> object:
+        """Take the next bytes."""
 
 
 class ObjectStore:
@@ -171,8 +178,13 @@ class ObjectStore:
         finally:
             os.close(descriptor)
 
-    def put_descriptor(self, descriptor: int, where: str) -> tuple[Digest, int]:
+    def put_descriptor(self, descriptor: int, where: str, also: Hasher | None = None) -> tuple[Digest, int]:
         """Store what an open file holds from its position on; the caller closes it.
+
+        Args:
+            descriptor: the open file.
+            where: named in errors.
+            also: is shown the same bytes in the same read.
 
         Raises:
             TreeError: it is not a regular file (`device`), or changed while it was read (`changed`).
@@ -183,6 +195,8 @@ class ObjectStore:
         if not stat.S_ISREG(before.st_mode):
             raise TreeError("not a regular file", rule="device", where=where)
         chunks = _unchanged(descriptor, before, where)
+        if also is not None:
+            chunks = _shown(chunks, also)
         if before.st_size > CHUNK:
             return self.put_stream(chunks)
         data = b"".join(chunks)
@@ -384,6 +398,12 @@ def _mode(path: Path | str) -> int:
 
 def _identity(found: os.stat_result) -> tuple[int, int, int, int, int]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _shown(chunks: Iterable[bytes], hasher: Hasher) -> Iterator[bytes]:
+    for piece in chunks:
+        hasher.update(piece)
+        yield piece
 
 
 def _unchanged(descriptor: int, before: os.stat_result, where: str) -> Iterator[bytes]:

@@ -158,6 +158,22 @@ class Tree:
         """The entry at exactly this path, or None; a directory with something in it has no entry."""
         return self._index.get(path)
 
+    def led_to(self, path: str) -> TreeEntry | None:
+        """The entry that a path leads to, through links; None for a directory with something in it, or nothing."""
+        at: list[str] = []
+        ahead = path.split("/")[::-1]
+        while ahead:  # ends: a tree has no links in circles, and none that leads out of it
+            name = ahead.pop()
+            if name == "..":
+                at.pop()
+            elif name not in {"", "."}:
+                at.append(name)
+                entry = self.get("/".join(at))
+                if entry is not None and entry.target is not None:
+                    at.pop()
+                    ahead.extend(entry.target.split("/")[::-1])
+        return self.get("/".join(at))
+
     def subtree(self, prefix: str) -> Tree:
         """What is below a directory, as a tree of its own; an empty tree where nothing is.
 

@@ -18,6 +18,7 @@ from cases.package import CASE_FILE, CaseFile, Package, check_id, put_package
 from cases.reconstruct.frozen import CHECKS_FILE, FROZEN_FILE, Checks, FrozenCase
 from ledger.folder import Folder
 from ledger.records import kinds
+from store.digest import Digest
 from store.directory import check_out
 from store.errors import CheckFailed, Conflict, InputError
 
@@ -26,8 +27,13 @@ __all__ = ["check_new", "checks_of", "load_frozen", "write_checks", "write_froze
 _CHECKED: Final = {"oracle": kinds.FULL, "noop": 0}
 
 
-def load_frozen(folder: Folder, case_id: str) -> tuple[FrozenCase, Contract]:
+def load_frozen(folder: Folder, case_id: str, md5: dict[Digest, str] | None = None) -> tuple[FrozenCase, Contract]:
     """A frozen case and its contract, once its folder was found to be as it was frozen.
+
+    Args:
+        folder: the benchmark folder.
+        case_id: the case.
+        md5: is given the MD5 of each file of its evidence, taken in the same read.
 
     Raises:
         InputError: there is no such case, it is not frozen, or it was changed since.
@@ -39,7 +45,7 @@ def load_frozen(folder: Folder, case_id: str) -> tuple[FrozenCase, Contract]:
         frozen = FrozenCase.parse(path.read_bytes())
     except FileNotFoundError as error:
         raise InputError("the case is not frozen", where=str(root), fix="run `rbl case freeze`") from error
-    now = put_package(folder.store, root)
+    now = put_package(folder.store, root, md5)
     for name in ("contract", "starter", "evidence", "package"):
         if getattr(now, name) != getattr(frozen, name):
             raise InputError(

@@ -1,4 +1,4 @@
-"""`rbl case`: freeze a real page into a case, verify it, publish it."""
+"""`rbl case`: freeze a real page into a case, verify it, publish it, pull it into a clone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rbl.cli.app import noun, settings
 from rbl.cli.output import AlwaysJson, AsJson, document, mark, millionths, progress, show_record, table
 from store.errors import InputError
 
-app = noun("Freeze a page into a case, verify and publish it. Example: rbl case freeze site --id page")
+app = noun("Freeze a page into a case, verify, publish and pull it. Example: rbl case freeze site --id page")
 
 Case = Annotated[str, typer.Argument(help="Id of the case.")]
 BackendName = Annotated[str, typer.Option(help="docker, or native for diagnosis only.")]
@@ -114,15 +114,79 @@ def verify(
 
 @app.command()
 def publish(ctx: typer.Context, case: Case, as_json: AsJson = False) -> None:
-    """Append the records of a frozen and verified case and its source. Example: rbl case publish page"""
+    """Append the records of a frozen and verified case and its source; write what Git and `dvc pull` carry of it.
+
+    Example: rbl case publish page
+    """
     from rbl.workspace import open_folder
     from runners.publishing import publish_case
 
-    record = publish_case(open_folder(settings(ctx).directory), case)
+    folder = open_folder(settings(ctx).directory)
+    record = publish_case(folder, case)
     if as_json:
         document("case-publish", id=case, version=record.body.version, record=str(record.digest), index=record.index)
     else:
         print(f"case {case} {record.body.version}: record {record.index} {record.digest}")
+        progress("next: commit it to Git, and rbl store push where there is a remote", quiet=settings(ctx).quiet)
+
+
+@app.command()
+def pull(
+    ctx: typer.Context,
+    cases: Annotated[list[str] | None, typer.Argument(help="Ids of cases; all that were published if none.")] = None,
+    remote: Annotated[str | None, typer.Option(help="Name of DVC's remote; its default otherwise.")] = None,
+    fetch: Annotated[bool, typer.Option("--fetch/--no-fetch", help="Run `dvc pull` where files are missing.")] = True,
+    pin: Annotated[str | None, typer.Option(help="Digest of trust root 1, known from elsewhere.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring a case's evidence into a clone, check every byte against the signed record, restore links and modes.
+
+    Example: git clone … && rbl -C bench case pull page --pin sha256:…
+    """
+    from rbl.evidence import pull_cases
+    from rbl.workspace import open_folder
+    from store.digest import Digest
+
+    options = settings(ctx)
+    folder = open_folder(options.directory)
+    found = pull_cases(
+        folder,
+        cases or [],
+        remote=remote,
+        fetch=fetch,
+        pin=None if pin is None else Digest.parse(pin),
+        quiet=options.quiet,
+    )
+    good = not any(item.faults for item in found.cases)
+    if as_json:
+        rows = [
+            {
+                "id": item.record.body.id,
+                "version": item.record.body.version,
+                "record": str(item.record.digest),
+                "ok": not item.faults,
+                "files": item.files,
+                "size": item.size,
+                "restored": list(item.restored),
+                "faults": [{"path": fault.path, "what": fault.what} for fault in item.faults],
+            }
+            for item in found.cases
+        ]
+        document("case-pull", ok=good, trust_root=str(found.trust_root), pinned=found.pinned, cases=rows)
+    else:
+        whose = "the pinned one" if found.pinned else "the folder's own: nothing is pinned"
+        print(f"trust root 1 is {whose}: {found.trust_root}")
+        for item in found.cases:
+            told = f"{item.files} files, {item.size} bytes, {len(item.restored)} restored"
+            print(f"{mark(not item.faults)} {item.record.body.id} {item.record.body.version}: {told}")
+            for fault in item.faults:
+                print(f"  {fault.what:<8} cases/{item.record.body.id}/{fault.path}")
+    if not good:
+        progress(
+            "not what was signed; do: remove .dvc/cache and the case's evidence/, pull from another --remote, "
+            "and tell the keeper of this one",
+        )
+        raise typer.Exit(1)
 
 
 @app.command("list")

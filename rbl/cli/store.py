@@ -8,10 +8,14 @@ from typing import Annotated
 
 import typer
 
+from rbl.cli import remote
 from rbl.cli.app import noun, settings
 from rbl.cli.output import AsJson, document, mark, table
 
-app = noun("Put, get and check objects. Example: rbl store fsck")
+app = noun("Put, get, check, push and fetch objects. Example: rbl store fsck")
+
+app.command()(remote.push)
+app.command()(remote.fetch)
 
 Name = Annotated[str, typer.Argument(help="Digest, sha256:…, or enough of its beginning.")]
 

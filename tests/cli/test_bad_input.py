@@ -113,6 +113,12 @@ def test_what_is_no_page_is_refused_by_name(rbl, folder, tmp_path, source, said)
         (("store", "cat", "zz"), 2),
         (("store", "cat", "0123456789"), 1),
         (("store", "put", "/no/such/file"), 2),
+        (("store", "push"), 2),
+        (("store", "fetch", "elsewhere"), 2),
+        (("store", "push", "ftp://example.org/x"), 2),
+        (("case", "pull"), 2),
+        (("case", "pull", "../x"), 2),
+        (("case", "pull", "--pin", "x"), 2),
         (("store", "get", "0123456789", "/tmp"), 1),
     ],
 )

@@ -37,6 +37,8 @@ DOCUMENTS = {
     "release diff r1 r1": {"old", "new", "changes"},
     "report r1": {"rows"},
     "store fsck": {"ok", "missing", "corrupt", "stray"},
+    "store push ../remote": {"ok", "remote", "sent", "size", "there", "lacking"},
+    "store fetch ../remote": {"ok", "remote", "fetched", "size", "here", "lacking", "wrong"},
 }
 
 
