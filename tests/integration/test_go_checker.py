@@ -21,12 +21,13 @@ from ledger.records.keys import Signer
 from store.digest import Digest
 
 ORIGIN = "example.org/bench"
+VECTORS = Path(__file__).parents[1] / "vectors" / "ledger"
 SIZES = (1, 2, 3, 255, 256, 257, 65_536, 65_537, 70_000)
 
 
 @pytest.fixture(scope="module")
-def checker(tmp_path_factory):
-    """The checker, built offline from what the Go distribution vendors."""
+def build(tmp_path_factory):
+    """Builds a Go program of ours offline, from what the Go distribution vendors."""
     go = shutil.which("go") or str(Path(sys.executable).parent / "go")
     root = subprocess.run([go, "env", "GOROOT"], check=True, capture_output=True, text=True).stdout.strip()
     place = tmp_path_factory.mktemp("go")
@@ -38,10 +39,21 @@ def checker(tmp_path_factory):
     (place / "go.mod").write_text(
         "module check\n\ngo 1.22\n\nrequire golang.org/x/mod v0.0.0\n\nreplace golang.org/x/mod => ./mod\n"
     )
-    shutil.copy(Path(__file__).parent / "go" / "main.go", place / "main.go")
     offline = os.environ | {"GOPROXY": "off", "GOFLAGS": "-mod=mod", "GOSUMDB": "off", "GOCACHE": str(place / "cache")}
-    subprocess.run([go, "build", "-o", "check", "."], cwd=place, check=True, capture_output=True, env=offline)
-    return place / "check"
+
+    def one(name):
+        (place / name).mkdir()
+        shutil.copy(Path(__file__).parent / "go" / f"{name}.go", place / name / "main.go")
+        command = [go, "build", "-o", str(place / name / "run"), f"./{name}"]
+        subprocess.run(command, cwd=place, check=True, capture_output=True, env=offline)
+        return place / name / "run"
+
+    return one
+
+
+@pytest.fixture(scope="module")
+def checker(build):
+    return build("main")
 
 
 def encoded(hashes):
@@ -92,3 +104,27 @@ def test_go_agrees_at_every_size(checker, tmp_path, size):
     other = str(VerifierKey(ORIGIN, Signer.from_seed(bytes(32)).public))
     unsigned = subprocess.run([checker, directory, other], input=asked, capture_output=True, text=True, check=False)
     assert unsigned.returncode == 1
+
+
+GO_LETS_PASS = {
+    "note-with-stray-base64-bits": "its base64 decoder ignores the stray bits; C2SP does not ask for more",
+}
+GO_REFUSES = {
+    "consistency-from-nothing": "tlog proves nothing about a tree of size zero",
+}
+"""Where Go's packages and ours differ, both within the specifications."""
+
+
+def test_go_judges_the_vectors_as_we_do(build):
+    """Notes, proofs, receipts and logs: an attack is refused by both, a control accepted by both."""
+    files = {path.stem: json.loads(path.read_bytes()) for path in VECTORS.glob("*.json")}
+    judged = {
+        name: v for name, v in files.items() if v["check"] in {"note", "inclusion", "consistency", "receipt", "log"}
+    }
+    paths = [str(VECTORS / f"{name}.json") for name in judged]
+    done = subprocess.run([build("vectors"), *paths], capture_output=True, text=True, check=True)
+    answers = {Path(line.split()[0]).stem: line.split()[1].rstrip(":") for line in done.stdout.splitlines()}
+    ours = {name: "refused" if vector["expect"]["findings"] else "accepted" for name, vector in judged.items()}
+    ours |= dict.fromkeys(GO_LETS_PASS, "accepted") | dict.fromkeys(GO_REFUSES, "refused")
+    assert answers == ours, done.stdout
+    assert len(judged) > 50
