@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import os
 import secrets
-import subprocess
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 from ledger.folder import Folder, config_home
-from ledger.records import kinds
-from runners.backend import Backend
 from store import disk
 from store.digest import Digest
 from store.errors import Conflict, InputError, ObjectMissing
 from store.objects import ObjectStore
+
+if TYPE_CHECKING:
+    from ledger.records import kinds
+    from runners.backend import Backend
 
 __all__ = ["create", "open_backend", "open_folder", "require_backend", "resolve", "write_object"]
 
@@ -44,7 +45,10 @@ def create(directory: Path, origin: str | None) -> Folder:
         Conflict: a benchmark folder, other files, or keys for this origin are there already.
         InputError: the origin is not one.
     """
+    import subprocess
+
     from cases.kit import new_identity
+    from ledger.records import kinds
     from ledger.sequencer import begin
 
     if (directory / "rbl.toml").exists():
