@@ -185,11 +185,9 @@ class _Tracer:
         yield self._line(closed, f"closed: {body.outcome}, {body.reason}, after {body.milliseconds} ms", notes)
 
     def _tries(self, attempt: AttemptRecords) -> Iterator[Line]:
-        for other in self.ledger.attempts():
-            if other.id == attempt.opened.body.retry_of:
-                yield self._line(other.opened, f"retry of {other.id}", [])
-            elif other.opened.body.retry_of == attempt.id:
-                yield self._line(other.opened, f"tried again as {other.id}", [])
+        for other in self.ledger.tries(attempt):
+            again = other.opened.body.retry_of == attempt.id
+            yield self._line(other.opened, f"{'tried again as' if again else 'retry of'} {other.id}", [])
 
     def _withdrawals(self, attempt: AttemptRecords) -> Iterator[Line]:
         for record in self.withdrawals:
