@@ -52,6 +52,7 @@ class Lookup:
         self.head = log.head
         self._signers = signers
         self._index = index
+        self._opened: dict[str, tuple[str, str]] = {}
 
     @classmethod
     def open(cls, folder: Folder, say: Say = _silent) -> Self:
@@ -150,15 +151,28 @@ class Lookup:
         """
         for number in self._index.numbers(query):
             record = self.record(number)
-            wrong = query.kind not in {None, record.kind}
-            wrong |= query.attempt is not None and attempt_of(record.body) != query.attempt
+            attempt = attempt_of(record.body)
+            wrong = query.kind not in {None, record.kind} or query.attempt not in {None, attempt}
             wrong |= isinstance(query.since, str) and record.body.issued_at < query.since
-            if isinstance(record.body, kinds.AttemptOpened):
-                wrong |= query.entry not in {None, record.body.entry.id}
-                wrong |= query.case not in {None, record.body.case.id}
+            if query.entry is not None or query.case is not None:
+                entry, case = self._owners(record.body, attempt)
+                wrong |= query.entry not in {None, entry} or query.case not in {None, case}
             if wrong:
                 raise _wrong(number)
             yield record
+
+    def _owners(self, body: kinds.Body, attempt: str | None) -> tuple[str | None, str | None]:
+        """The entry and the case that a record belongs to."""
+        if attempt is None:
+            entry = body.id if isinstance(body, kinds.Entry) else None
+            return entry, body.id if isinstance(body, kinds.Case) else None
+        if attempt not in self._opened:
+            (number,) = self._index.numbers(Query(kind="attempt-opened", attempt=attempt)) or (0,)
+            opening = self.record(number).body
+            if not isinstance(opening, kinds.AttemptOpened) or opening.chain.attempt != attempt:
+                raise _wrong(number)
+            self._opened[attempt] = opening.entry.id, opening.case.id
+        return self._opened[attempt]
 
     def of(self, wanted: type[kinds.B]) -> list[Record[kinds.B]]:
         """The records of one kind, in log order; for kinds that attempts do not have."""
