@@ -14,12 +14,15 @@ from typing import Any, Final
 
 from bench.generated import BATCH, Generated
 from bench.measure import RUNS, Line, at_least, at_most, interleaved, once, skipped
+from ledger.announce import announce
 from ledger.log import merkle
 from ledger.log.authority import open_log, read_checkpoint
+from ledger.lookup import Lookup, reindex
 from ledger.reader import Ledger
-from ledger.records import keys
+from ledger.records import keys, kinds
 from ledger.records.envelope import Envelope
 from ledger.release.draft import Draft
+from ledger.release.freeze import write_folder
 from ledger.release.trace import trace
 from ledger.sequencer import Sequencer
 
@@ -42,6 +45,7 @@ def lines(place: Path, records: int) -> Iterator[Line]:
     large = Generated.make(place / "large", records)
     yield from _verifying(large, place / "large")
     yield from _reading(large)
+    yield from _looking_up(large)
 
 
 def _appending(place: Path) -> Iterator[Line]:
@@ -149,6 +153,53 @@ def _reading(made: Generated) -> Iterator[Line]:
     attempts = len(made.attempts)
     unit = "s" if attempts >= 100_000 else f"s, extrapolated from {attempts:,}"  # noqa: PLR2004
     yield at_most("results of 100,000 attempts, view open", drafted / attempts * 100_000, 1, unit)
+
+
+def _looking_up(made: Generated) -> Iterator[Line]:
+    """What commands do that read a few records of a long log, and `rbl report` as a whole process."""
+    size = read_checkpoint(made.folder).head.size
+    yield at_most(f"index {size:,} records", once(lambda: reindex(made.folder)), None, "s, once")
+    name = made.attempts[len(made.attempts) // 2]
+    seconds = interleaved(
+        {
+            "open": lambda: Lookup.open(made.folder),
+            "trace": lambda: trace(Lookup.open(made.folder), made.folder.store, name),
+        }
+    )
+    yield at_most("open a lookup", seconds["open"] * 1000, None, "ms")
+    yield at_most("trace one attempt, opening included", seconds["trace"] * 1000, 50, "ms")
+    _publish(made)
+    command = [sys.executable, "-m", "rbl", "-C", str(made.folder.root), "report", "bench"]
+    reported = interleaved({"report": lambda: subprocess.run(command, check=True, capture_output=True)})["report"]
+    yield at_most(f"rbl report over {len(made.attempts):,} attempts", reported, 1, "s, the whole command")
+
+
+def _publish(made: Generated) -> None:
+    """Record a release as it is at the head; it may have slots that were never opened, which freezing would refuse."""
+    ledger = Ledger.open(made.folder)
+    draft = Draft.of(ledger.records, ledger.head, ledger.schedule("all").digest)
+    store, scope = made.folder.store, draft.scope
+    results, leaves = store.put_bytes(draft.results), store.put_bytes(draft.leaves)
+    store.flush()
+    record = announce(
+        made.folder,
+        "release-manager",
+        lambda stamp: kinds.Release(
+            ledger=stamp.ledger,
+            after=stamp.after,
+            issued_at=stamp.issued_at,
+            name="bench",
+            split=scope.split.digest,
+            protocol=scope.protocol.digest,
+            schedule=scope.schedule.digest,
+            cutoff=draft.cutoff,
+            attempts=draft.attempts,
+            results=results,
+            leaves=leaves,
+            root=draft.root,
+        ),
+    )
+    write_folder(made.folder, record)
 
 
 def _pymerkle(path: Path) -> Any:

@@ -13,17 +13,17 @@ verified before is a prefix of the present one. Nothing is believed because of a
 from __future__ import annotations
 
 import base64
-import difflib
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Self, cast
 
 from ledger.bundles import examined
 from ledger.folder import Folder
+from ledger.gathered import AttemptRecords, attempt_of, gather
 from ledger.log.authority import log_keys, open_log, trust_chain
 from ledger.log.log import LogReader
+from ledger.naming import choose_attempt, choose_named, name_of, suggest
 from ledger.records import kinds
 from ledger.records.envelope import Envelope
 from ledger.records.gate import Gate
@@ -33,78 +33,6 @@ from store.digest import Digest
 from store.errors import InputError, LogInvalid, RblError
 
 __all__ = ["AttemptRecords", "Ledger"]
-
-_CLOSE: Final = 3
-"""How many near names an error lists."""
-
-_LISTED: Final = 12
-"""How many of all names."""
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptRecords:
-    """Every record of one attempt.
-
-    Attributes:
-        id: the attempt's.
-        opened: its opening.
-        artifacts: what it made; what came after its closing is in `late`.
-        captures: null when it was not rendered, or not yet.
-        evaluations: verdicts in log order.
-        failures: the evaluator's failures in log order.
-        closed: null while it is open.
-        late: artifacts that arrived after the closing.
-        withdrawals: sidecars in log order, reinstatements among them.
-        evaluator: digest of the evaluator that the protocol of its schedule fixes; null without a schedule.
-    """
-
-    id: str
-    opened: Record[kinds.AttemptOpened]
-    artifacts: tuple[Record[kinds.Artifacts], ...]
-    captures: Record[kinds.Captures] | None
-    evaluations: tuple[Record[kinds.Evaluation], ...]
-    failures: tuple[Record[kinds.EvaluationFailed], ...]
-    closed: Record[kinds.AttemptClosed] | None
-    late: tuple[Record[kinds.Artifacts], ...]
-    withdrawals: tuple[Record[kinds.Withdrawal], ...]
-    evaluator: Digest | None = None
-
-    @property
-    def evaluation(self) -> Record[kinds.Evaluation] | None:
-        """The verdict that counts: the first under the protocol's evaluator; where there is none, the first."""
-        counted = [record for record in self.evaluations if record.body.evaluator == self.evaluator]
-        return next(iter(counted or self.evaluations), None)
-
-    @property
-    def withdrawn(self) -> bool:
-        """Whether a withdrawal is in force at this head."""
-        return self.standing_withdrawal is not None
-
-    @property
-    def standing_withdrawal(self) -> Record[kinds.Withdrawal] | None:
-        """The withdrawal in force at this head; null when there is none or it was lifted."""
-        standing: dict[Digest, Record[kinds.Withdrawal]] = {}
-        for record in self.withdrawals:
-            if record.body.reinstates is None:
-                standing[record.digest] = record
-            else:
-                standing.pop(record.body.reinstates, None)
-        return next(iter(standing.values()), None)
-
-    def all(self) -> list[Record[kinds.Body]]:
-        """Its records in log order."""
-        found = (
-            self.opened,
-            *self.artifacts,
-            self.captures,
-            *self.evaluations,
-            *self.failures,
-            self.closed,
-            *self.late,
-            *self.withdrawals,
-        )
-        records = cast("list[Record[kinds.Body]]", [record for record in found if record is not None])
-        return sorted(records, key=lambda record: record.index)
 
 
 class Ledger:
@@ -222,15 +150,12 @@ class Ledger:
             InputError: it names none, or several.
         """
         known = self._all_attempts()
-        if name in known:
-            return known[name]
-        found = [attempt for attempt in known if name and (attempt.startswith(name) or attempt.endswith(name))]
-        if len(found) != 1:
-            if not found:
-                raise InputError(f"no attempt is called {name!r}", fix="`rbl attempt list` shows them")
-            few = ", ".join(found[:_CLOSE])
-            raise InputError(f"{len(found)} attempts are called {name!r}", fix=f"give more of one id: {few}")
-        return known[found[0]]
+        return known[name] if name in known else known[choose_attempt(name, list(known))]
+
+    def tries(self, attempt: AttemptRecords) -> list[AttemptRecords]:
+        """The attempt that this one tries again, and those that try this one again, in log order."""
+        before = attempt.opened.body.retry_of
+        return [other for other in self.attempts() if other.id == before or other.opened.body.retry_of == attempt.id]
 
     def case(self, case: str, version: int | None = None) -> Record[kinds.Case]:
         """A version of a case; the newest when none is given."""
@@ -240,7 +165,7 @@ class Ledger:
         if not found:
             known = sorted({f"{record.body.id}@{record.body.version}" for record in self.of(kinds.Case)})
             wanted = case if version is None else f"{case}@{version}"
-            raise InputError(f"no published case {wanted!r}", fix=_suggest("published", wanted, known))
+            raise InputError(f"no published case {wanted!r}", fix=suggest("published", wanted, known))
         return max(found, key=lambda record: record.body.version)
 
     def entry(self, entry: str) -> Record[kinds.Entry]:
@@ -271,10 +196,14 @@ class Ledger:
     def _gathered(self) -> dict[str, AttemptRecords]:
         grouped: dict[str, list[Record[kinds.Body]]] = {}
         for record in self.records:
-            attempt = _attempt_of(record.body)
+            attempt = attempt_of(record.body)
             if attempt is not None:
                 grouped.setdefault(attempt, []).append(record)
-        return {attempt: _attempt_records(attempt, found, self._evaluator) for attempt, found in grouped.items()}
+        found = {}
+        for attempt, records in grouped.items():
+            opened = next(record.body for record in records if isinstance(record.body, kinds.AttemptOpened))
+            found[attempt] = gather(attempt, records, self._evaluator(opened))
+        return found
 
     def _evaluator(self, opened: kinds.AttemptOpened) -> Digest | None:
         if opened.schedule is None:
@@ -283,14 +212,8 @@ class Ledger:
         return self.get_as(schedule.protocol, kinds.Protocol).body.evaluator
 
     def _named(self, wanted: type[kinds.B], name: str) -> Record[kinds.B]:
-        found = {_name(record.body): record for record in self.of(wanted)}
-        if name in found:
-            return found[name]
-        near = [other for other in found if other.startswith(name)] if name else []
-        if len(near) == 1:
-            return found[near[0]]
-        kind = kinds.kind_of(wanted)
-        raise InputError(f"no {kind} {name!r}", fix=_suggest("frozen here", name, sorted(found)))
+        found = {name_of(record.body): record for record in self.of(wanted)}
+        return found[choose_named(kinds.kind_of(wanted), name, list(found))]
 
 
 class _Seen:
@@ -338,49 +261,3 @@ def _check_trust(folder: Folder, records: Sequence[Record[kinds.Body]]) -> None:
             if known != record.digest:
                 what = f"record {record.index} is another trust root than the one that is believed"
                 raise LogInvalid("trust", what, where=str(place), fix="keep both as evidence; the log is not believed")
-
-
-def _attempt_of(body: kinds.Body) -> str | None:
-    if isinstance(body, kinds.AttemptOpened | kinds.Artifacts | kinds.Captures | kinds.AttemptClosed):
-        return body.chain.attempt
-    if isinstance(body, kinds.Evaluation | kinds.EvaluationFailed):
-        return body.attempt
-    if isinstance(body, kinds.Withdrawal) and body.target.kind == "attempt":
-        return body.target.id
-    return None
-
-
-def _attempt_records(
-    attempt: str,
-    records: Sequence[Record[kinds.Body]],
-    evaluator_of: Callable[[kinds.AttemptOpened], Digest | None],
-) -> AttemptRecords:
-    def of(wanted: type[kinds.B]) -> tuple[Record[kinds.B], ...]:
-        return cast("tuple[Record[kinds.B], ...]", tuple(r for r in records if isinstance(r.body, wanted)))
-
-    opened = of(kinds.AttemptOpened)[0]  # the gate admits nothing of an attempt before it
-    closed = next(iter(of(kinds.AttemptClosed)), None)
-    made = of(kinds.Artifacts)
-    return AttemptRecords(
-        id=attempt,
-        opened=opened,
-        artifacts=tuple(record for record in made if closed is None or record.index < closed.index),
-        captures=next(iter(of(kinds.Captures)), None),
-        evaluations=of(kinds.Evaluation),
-        failures=of(kinds.EvaluationFailed),
-        closed=closed,
-        late=tuple(record for record in made if closed is not None and record.index > closed.index),
-        withdrawals=of(kinds.Withdrawal),
-        evaluator=evaluator_of(opened.body),
-    )
-
-
-def _suggest(what: str, name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    meant = f"did you mean {near[0]}? " if near else ""
-    more = f" and {len(known) - _LISTED} more" if len(known) > _LISTED else ""
-    return f"{meant}{what}: {', '.join(known[:_LISTED]) or 'none'}{more}"
-
-
-def _name(body: kinds.Body) -> str:
-    return str(getattr(body, "name", None) or getattr(body, "id", ""))

@@ -11,26 +11,40 @@ from __future__ import annotations
 
 import os
 import secrets
-import subprocess
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, get_args
+from typing import TYPE_CHECKING, Final, get_args
 
 from ledger.folder import Folder, config_home
-from ledger.records import kinds
-from runners.backend import Backend
 from store import disk
 from store.digest import Digest
 from store.errors import Conflict, InputError, ObjectMissing
 from store.objects import ObjectStore
 
-__all__ = ["create", "open_backend", "open_folder", "require_backend", "resolve", "write_object"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ledger.lookup import Lookup
+    from ledger.records import kinds
+    from runners.backend import Backend
+
+__all__ = [
+    "create",
+    "indexing",
+    "open_backend",
+    "open_folder",
+    "open_lookup",
+    "require_backend",
+    "resolve",
+    "write_object",
+]
 
 _IGNORED: Final = "# What git does not carry: the log must not be rolled back by a checkout.\n" + "".join(
     f"/{name}/\n" for name in ("log", "journal", "spool", "objects", "attempts")
 )
 _SHORTEST: Final = 4
+_MANY: Final = 100_000  # records indexed between two lines of progress
 
 
 def create(directory: Path, origin: str | None) -> Folder:
@@ -44,7 +58,10 @@ def create(directory: Path, origin: str | None) -> Folder:
         Conflict: a benchmark folder, other files, or keys for this origin are there already.
         InputError: the origin is not one.
     """
+    import subprocess
+
     from cases.kit import new_identity
+    from ledger.records import kinds
     from ledger.sequencer import begin
 
     if (directory / "rbl.toml").exists():
@@ -93,6 +110,34 @@ def open_folder(directory: Path) -> Folder:
         InputError: there is none.
     """
     return Folder.find(directory)
+
+
+def open_lookup(folder: Folder, say: Callable[[str], None]) -> Lookup:
+    """A view of the folder's log that reads what it is asked for.
+
+    Args:
+        folder: the benchmark folder.
+        say: told how far it is when a long log is indexed, once.
+
+    Raises:
+        As `Lookup.open`.
+    """
+    from ledger.lookup import Lookup
+
+    return Lookup.open(folder, indexing(say))
+
+
+def indexing(say: Callable[[str], None]) -> Callable[[int, int], None]:
+    """Says now and then how many records are indexed; nothing for the few of every day."""
+    told = 0
+
+    def watch(done: int, total: int) -> None:
+        nonlocal told
+        if done - told >= _MANY:
+            told = done
+            say(f"indexed {done:,} of {total:,} records")
+
+    return watch
 
 
 def open_backend(folder: Folder, name: str) -> Backend:

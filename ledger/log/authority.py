@@ -28,7 +28,17 @@ from store import disk
 from store.digest import Digest
 from store.errors import InputError, LogInvalid, RecordRejected
 
-__all__ = ["has_log", "log_keys", "open_log", "pin_trust", "pinned_root", "read_checkpoint", "read_note", "trust_chain"]
+__all__ = [
+    "has_log",
+    "log_keys",
+    "open_log",
+    "pin_trust",
+    "pinned_root",
+    "read_checkpoint",
+    "read_note",
+    "trust_chain",
+    "trust_envelopes",
+]
 
 
 def has_log(folder: Folder) -> bool:
@@ -69,6 +79,24 @@ def trust_chain(folder: Folder, pinned: Digest | None = None) -> list[TrustRoot]
         LogInvalid: one is missing or does not verify (`trust`).
         InputError: none is pinned.
     """
+    envelopes = trust_envelopes(folder, pinned)
+    try:
+        return _chain(envelopes, folder.config.origin)
+    except RecordRejected as error:
+        raise LogInvalid("trust", str(error), where=str(folder.trust)) from error
+
+
+def trust_envelopes(folder: Folder, pinned: Digest | None = None) -> list[Envelope]:
+    """The records in `trust/`, in order; the first is the pinned one, the others are not verified.
+
+    Args:
+        folder: the benchmark folder.
+        pinned: digest of the first; by default the one this machine remembers.
+
+    Raises:
+        LogInvalid: one is missing or is no record (`trust`).
+        InputError: none is pinned.
+    """
     expected = pinned_root(folder) if pinned is None else pinned
     leaves: list[bytes] = []
     with disk.faults("cannot read the trust roots", folder.trust):
@@ -79,7 +107,7 @@ def trust_chain(folder: Folder, pinned: Digest | None = None) -> list[TrustRoot]
     if Digest.of(leaves[0]) != expected:
         raise LogInvalid("trust", f"not the pinned trust root {expected}", where=str(folder.trust / "1.root.json"))
     try:
-        return _chain([Envelope.parse(leaf, where=str(folder.trust)) for leaf in leaves], folder.config.origin)
+        return [Envelope.parse(leaf, where=str(folder.trust)) for leaf in leaves]
     except RecordRejected as error:
         raise LogInvalid("trust", str(error), where=str(folder.trust)) from error
 

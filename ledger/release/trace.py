@@ -19,7 +19,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ledger.reader import AttemptRecords, Ledger
+from ledger.gathered import AttemptRecords
+from ledger.lookup import Lookup
+from ledger.reader import Ledger
 from ledger.records import kinds
 from ledger.records.record import Record
 from ledger.release.leaves import parse_leaves
@@ -60,7 +62,7 @@ class Line:
             yield from child.walk(depth + 1)
 
 
-def trace(ledger: Ledger, store: ObjectStore, attempt: str) -> Line:
+def trace(ledger: Ledger | Lookup, store: ObjectStore, attempt: str) -> Line:
     """Trace one attempt.
 
     Args:
@@ -82,7 +84,7 @@ def trace(ledger: Ledger, store: ObjectStore, attempt: str) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class _Tracer:
-    ledger: Ledger
+    ledger: Ledger | Lookup
     store: ObjectStore
     withdrawals: tuple[Record[kinds.Withdrawal], ...]
     releases: tuple[Record[kinds.Release], ...]
@@ -185,11 +187,9 @@ class _Tracer:
         yield self._line(closed, f"closed: {body.outcome}, {body.reason}, after {body.milliseconds} ms", notes)
 
     def _tries(self, attempt: AttemptRecords) -> Iterator[Line]:
-        for other in self.ledger.attempts():
-            if other.id == attempt.opened.body.retry_of:
-                yield self._line(other.opened, f"retry of {other.id}", [])
-            elif other.opened.body.retry_of == attempt.id:
-                yield self._line(other.opened, f"tried again as {other.id}", [])
+        for other in self.ledger.tries(attempt):
+            again = other.opened.body.retry_of == attempt.id
+            yield self._line(other.opened, f"{'tried again as' if again else 'retry of'} {other.id}", [])
 
     def _withdrawals(self, attempt: AttemptRecords) -> Iterator[Line]:
         for record in self.withdrawals:

@@ -2,10 +2,10 @@
 
     rbl -C demo ledger status --json
 
-Each noun is a module of this package with an `app`; it is imported only when it is named, so that `rbl --help` costs
-no more than the parser. An error of `store.errors` is printed as what, where and what to do, and ends the process with
-the exit code of its class; so is what the operating system refuses, and a defect of ours. A traceback appears only with
-`--debug`.
+Each noun is a module of this package with an `app`; it is imported only when it is named, and a verb imports what it
+uses inside its function: `rbl --help` costs no more than the parser, and a verb no more than its own work. An error of
+`store.errors` is printed as what, where and what to do, and ends the process with the exit code of its class; so is
+what the operating system refuses, and a defect of ours. A traceback appears only with `--debug`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import sys
 import traceback
 from dataclasses import dataclass
-from importlib import import_module, metadata
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -114,6 +114,8 @@ def single(help_text: str) -> typer.Typer:
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from importlib import metadata
+
         typer.echo(f"rbl {metadata.version('reconbench-ledger')}")
         raise typer.Exit
 

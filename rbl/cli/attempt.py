@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rbl.cli.app import noun, settings
 from rbl.cli.output import AsJson, document, mark, millionths, progress, table
+
+if TYPE_CHECKING:
+    from ledger.folder import Folder
+    from ledger.lookup import Lookup
 
 app = noun("Make attempts and follow them. Example: rbl attempt run --schedule s1 -j 2")
 
@@ -69,6 +73,15 @@ def run(
         raise typer.Exit(4)
 
 
+def _lookup(ctx: typer.Context) -> tuple[Folder, Lookup]:
+    """The folder that was named, and a view of its log that reads what it is asked for."""
+    from rbl.workspace import open_folder, open_lookup
+
+    options = settings(ctx)
+    folder = open_folder(options.directory)
+    return folder, open_lookup(folder, lambda text: progress(text, quiet=options.quiet))
+
+
 @app.command("list")
 def list_attempts(
     ctx: typer.Context,
@@ -77,13 +90,9 @@ def list_attempts(
     as_json: AsJson = False,
 ) -> None:
     """List attempts in the order they were opened. Example: rbl attempt list --case resume"""
-    from ledger.reader import Ledger
     from rbl.runs import row
-    from rbl.workspace import open_folder
 
-    found = Ledger.open(open_folder(settings(ctx).directory)).attempts()
-    rows = [row(records) for records in found]
-    rows = [item for item in rows if entry in {None, item["entry"]} and case in {None, item["case"]}]
+    rows = [row(records) for records in _lookup(ctx)[1].attempts(entry, case)]
     if as_json:
         document("attempt-list", attempts=rows)
     else:
@@ -93,12 +102,9 @@ def list_attempts(
 @app.command()
 def show(ctx: typer.Context, attempt: Attempt, as_json: AsJson = False) -> None:
     """Show one attempt: outcome, dimensions, artifacts, records. Example: rbl attempt show 20261130T23"""
-    from ledger.reader import Ledger
     from rbl.runs import details
-    from rbl.workspace import open_folder
 
-    records = Ledger.open(open_folder(settings(ctx).directory)).attempt(attempt)
-    found = details(records)
+    found = details(_lookup(ctx)[1].attempt(attempt))
     if as_json:
         document("attempt", **found)
         return
@@ -118,12 +124,10 @@ def show(ctx: typer.Context, attempt: Attempt, as_json: AsJson = False) -> None:
 @app.command()
 def trace(ctx: typer.Context, attempt: Attempt, as_json: AsJson = False) -> None:
     """Follow one attempt from its source to the releases that count it or not. Example: rbl attempt trace 9f03ab12"""
-    from ledger.reader import Ledger
     from ledger.release.trace import trace as follow
-    from rbl.workspace import open_folder
 
-    folder = open_folder(settings(ctx).directory)
-    found = follow(Ledger.open(folder), folder.store, attempt)
+    folder, ledger = _lookup(ctx)
+    found = follow(ledger, folder.store, attempt)
     if as_json:
         document("attempt-trace", lines=[_line(depth, line) for depth, line in found.walk()])
         return

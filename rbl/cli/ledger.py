@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from rbl.cli.app import noun, settings
 from rbl.cli.output import AlwaysJson, AsJson, document, mark, progress, show_record, table
 from store.errors import InputError
+
+_LONGEST: Final = 16  # digits of an index
 
 Name = Annotated[str, typer.Argument(help="Index, or beginning of a digest.")]
 
@@ -20,15 +23,13 @@ app = noun("Read and verify the log of records. Example: rbl ledger verify")
 @app.command()
 def status(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Show the head, the number of records of each kind, and open attempts. Example: rbl ledger status --json"""
-    from collections import Counter
+    from rbl.workspace import open_folder, open_lookup
 
-    from ledger.reader import Ledger
-    from rbl.workspace import open_folder
-
-    folder = open_folder(settings(ctx).directory)
-    ledger = Ledger.open(folder)
-    kinds = dict(sorted(Counter(record.kind for record in ledger.records).items()))
-    unclosed = [records.id for records in ledger.attempts() if records.closed is None]
+    options = settings(ctx)
+    folder = open_folder(options.directory)
+    ledger = open_lookup(folder, lambda text: progress(text, quiet=options.quiet))
+    kinds = dict(sorted(ledger.counts().items()))
+    unclosed = ledger.open_attempts()
     if as_json:
         document(
             "ledger-status",
@@ -52,32 +53,69 @@ def status(ctx: typer.Context, as_json: AsJson = False) -> None:
 def list_records(
     ctx: typer.Context,
     kind: Annotated[str | None, typer.Option(help="Only this kind.")] = None,
+    attempt: Annotated[str | None, typer.Option(help="Only of this attempt: its id, or enough of it.")] = None,
+    entry: Annotated[str | None, typer.Option(help="Only of this entry and its attempts.")] = None,
+    case: Annotated[str | None, typer.Option(help="Only of this case and its attempts.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Only from this index on, or issued at this UTC time or later.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List records. Example: rbl ledger list --kind evaluation"""
-    from ledger.reader import Ledger
+    """List records. Example: rbl ledger list --kind evaluation --entry mine --since 2026-11-30"""
+    from ledger.lookup import Query
     from ledger.records import kinds
-    from rbl.workspace import open_folder
+    from rbl.workspace import open_folder, open_lookup
 
     if kind is not None and kind not in kinds.KINDS:
         raise InputError(f"no kind of record is called {kind!r}", fix=f"use one of {', '.join(kinds.KINDS)}")
-    records = [r for r in Ledger.open(open_folder(settings(ctx).directory)).records if kind in {None, r.kind}]
+    start = None if since is None else _since(since)
+    options = settings(ctx)
+    ledger = open_lookup(open_folder(options.directory), lambda text: progress(text, quiet=options.quiet))
+    named = None if attempt is None else ledger.attempt_id(attempt)
+    records = ledger.select(Query(kind, named, entry, case, start))
+    rows = [(r.index, r.kind, r.body.issued_at, str(r.digest)) for r in records]
     if as_json:
-        rows = [
-            {"index": r.index, "kind": r.kind, "digest": str(r.digest), "issued_at": r.body.issued_at} for r in records
-        ]
-        document("ledger-list", records=rows)
+        names = ("index", "kind", "issued_at", "digest")
+        document("ledger-list", records=[dict(zip(names, row, strict=True)) for row in rows])
     else:
-        table(("index", "kind", "issued", "record"), [(r.index, r.kind, r.body.issued_at, r.digest) for r in records])
+        table(("index", "kind", "issued", "record"), rows)
+
+
+def _since(text: str) -> int | str:
+    """A log index, or the beginning of a time."""
+    if text.isascii() and text.isdigit() and len(text) < _LONGEST:
+        return int(text)
+    if re.fullmatch(r"\d{4}-\d\d(-\d\d(T\d\d(:\d\d(:\d\dZ?)?)?)?)?", text, re.ASCII) is None:
+        fix = "give a log index, or a time in UTC like 2026-11-30 or 2026-11-30T23:05:01Z"
+        raise InputError(f"neither an index nor a time: {text!r}", where="--since", fix=fix)
+    return text
 
 
 @app.command()
 def show(ctx: typer.Context, record: Name, _json: AlwaysJson = True) -> None:
     """Print one record's body as JSON. Example: rbl ledger show 12"""
-    from ledger.reader import Ledger
-    from rbl.workspace import open_folder
+    from rbl.workspace import open_folder, open_lookup
 
-    show_record("record", Ledger.open(open_folder(settings(ctx).directory)).find(record))
+    options = settings(ctx)
+    ledger = open_lookup(open_folder(options.directory), lambda text: progress(text, quiet=options.quiet))
+    show_record("record", ledger.find(record))
+
+
+@app.command()
+def reindex(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """Make the index of the log anew. It only finds records, and is made and mended by itself; nothing rests on it.
+
+    Example: rbl ledger reindex
+    """
+    from ledger.lookup import reindex as index_again
+    from rbl.workspace import indexing, open_folder
+
+    options = settings(ctx)
+    head = index_again(open_folder(options.directory), indexing(lambda text: progress(text, quiet=options.quiet)))
+    if as_json:
+        document("ledger-reindex", size=head.size, root=str(head.root))
+    else:
+        print(f"indexed {head.size} records, root {head.root}")
 
 
 @app.command()
@@ -87,12 +125,12 @@ def prove(ctx: typer.Context, record: Name) -> None:
     Example: rbl ledger prove 12 > 12.tlog-proof
     """
     from ledger.log.authority import read_note
-    from ledger.reader import Ledger
-    from rbl.workspace import open_folder
+    from rbl.workspace import open_folder, open_lookup
 
-    folder = open_folder(settings(ctx).directory)
+    options = settings(ctx)
+    folder = open_folder(options.directory)
     note = read_note(folder)
-    ledger = Ledger.open(folder)
+    ledger = open_lookup(folder, lambda text: progress(text, quiet=options.quiet))
     sys.stdout.buffer.write(ledger.log.receipt(ledger.find(record).index, note).format())
 
 

@@ -100,16 +100,15 @@ def prove(ctx: typer.Context, name: Name, attempt: Annotated[str, typer.Argument
 
     Example: rbl release prove first 9f03ab12 > receipt.json && rbl release check receipt.json
     """
-    from ledger.reader import Ledger
     from ledger.release.leaves import parse_leaves
     from ledger.release.receipt import prove as receipt
-    from rbl.workspace import open_folder
+    from rbl.workspace import open_folder, open_lookup
 
     options = settings(ctx)
     folder = open_folder(options.directory)
-    ledger = Ledger.open(folder)
+    ledger = open_lookup(folder, lambda text: progress(text, quiet=options.quiet))
     items = parse_leaves(folder.store.get(ledger.release(name).body.leaves))
-    found = receipt(items, ledger.attempt(attempt).id)
+    found = receipt(items, ledger.attempt_id(attempt))
     print(found.format().decode())
     progress(found.sentence(), quiet=options.quiet)
 
@@ -170,7 +169,8 @@ def diff(
 @app.command()
 def show(ctx: typer.Context, name: Name, _json: AlwaysJson = True) -> None:
     """Print a release's record as JSON. Example: rbl release show first"""
-    from ledger.reader import Ledger
-    from rbl.workspace import open_folder
+    from rbl.workspace import open_folder, open_lookup
 
-    show_record("release", Ledger.open(open_folder(settings(ctx).directory)).release(name))
+    options = settings(ctx)
+    ledger = open_lookup(open_folder(options.directory), lambda text: progress(text, quiet=options.quiet))
+    show_record("release", ledger.release(name))

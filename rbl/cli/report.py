@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from rbl.cli.app import settings, single
-from rbl.cli.output import AsJson
+from rbl.cli.output import AsJson, progress
 
 app = single("Print a release's results. Example: rbl report first --form markdown")
 
@@ -25,10 +25,14 @@ def report(
 
     Example: rbl report first --form csv
     """
-    from ledger.reader import Ledger
+    from ledger.release.recorded import recorded
     from ledger.release.report import format_report, parse_results
-    from rbl.workspace import open_folder
+    from rbl.workspace import open_folder, open_lookup
 
-    folder = open_folder(settings(ctx).directory)
-    results = folder.store.get(Ledger.open(folder).release(name).body.results)
-    print(format_report(parse_results(results), "json" if as_json else form), end="")
+    options = settings(ctx)
+    folder = open_folder(options.directory)
+    record = recorded(folder, name)
+    if record is None:  # by the beginning of its name, or its folder is gone
+        record = open_lookup(folder, lambda text: progress(text, quiet=options.quiet)).release(name)
+    results = parse_results(folder.store.get(record.body.results))
+    print(format_report(results, "json" if as_json else form), end="")

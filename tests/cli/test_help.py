@@ -38,5 +38,20 @@ def test_help_loads_nothing_heavy():
     assert loaded.isdisjoint(HEAVY)
 
 
+@pytest.mark.parametrize("words", [("ledger", "status"), ("ledger", "show", "0"), ("report", "r1")])
+def test_reading_loads_only_what_reads(rbl, released, words):
+    code = (
+        "import sys; from rbl.cli.app import run\n"
+        f"code = run(['-C', {str(released)!r}, *{words!r}])\n"
+        "print(sorted(sys.modules), file=sys.stderr)\n"
+        "sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], env=rbl.environment, capture_output=True, text=True, check=True
+    )
+    loaded = set(re.findall(r"'([A-Za-z0-9_]+)'", done.stderr))
+    assert loaded.isdisjoint({*HEAVY, "cases", "runners", "sealed"})
+
+
 def test_the_version_is_the_package_s(rbl):
     assert re.fullmatch(r"rbl \d+\.\d+\.\d+\n", rbl("--version").out)
