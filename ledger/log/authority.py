@@ -5,7 +5,7 @@
 
 The first trust root is believed because its digest is pinned outside the folder (`ledger.log.pin`), each later one
 because the thresholds of the one before it and its own signed it. The log's keys are those that any of them lists under
-the role `log`, up to the size from which the newest one distrusts them. Neither file times nor names are believed. A
+the role `log`, up to the size from which one of them distrusts them. Neither file times nor names are believed. A
 head smaller than the last that was signed on this machine is a rollback, another root at that size a fork.
 """
 
@@ -23,7 +23,7 @@ from ledger.log.writer import CHECKPOINT
 from ledger.records.envelope import Envelope
 from ledger.records.kinds import Head, TrustRoot
 from ledger.records.statement import Statement
-from ledger.records.trust import TrustState
+from ledger.records.trust import TrustState, distrusted
 from store import disk
 from store.digest import Digest
 from store.errors import InputError, LogInvalid, RecordRejected
@@ -122,12 +122,12 @@ def log_keys(origin: str, roots: Sequence[TrustRoot], size: int | None = None) -
     """
     if not roots:
         return []
-    limits = {key.public: key.distrusted_from for key in roots[-1].keys}
+    limits = distrusted(roots)
     found = {}
     for root in roots if size is not None else roots[-1:]:
         grant = root.roles.get("log")
         for key in root.keys:
-            limit = limits.get(key.public)
+            limit = limits.get(key.keyid)
             trusted = limit is None or (size is not None and size <= limit)
             if grant is not None and key.keyid in grant.keys and trusted:
                 found[key.public] = VerifierKey(origin, base64.b64decode(key.public))

@@ -11,7 +11,8 @@ The rules, after TUF (specification 1.0.33, section 5.3; its chaining, not its f
 2. A key id is a hint: where the hinted key does not verify, every other known key is tried.
 3. A threshold counts key *material*, each once; a second signature by one key is refused, whatever id stands beside it
    (theupdateframework/go-tuf#733, python-tuf#1091). Every signature must count: none is passed over.
-4. A key distrusted from index i counts at no index from i on, and never becomes trusted again.
+4. A key distrusted from index i counts at no index from i on, and never becomes trusted again: also not by a later
+   root that leaves it out, and one after that which lists it anew.
 5. Keys of the log and of witnesses sign nothing else.
 
 Validity is in log indices, never in wall time. Which records exist and whether they fit together is the gate's.
@@ -30,7 +31,7 @@ from ledger.records import keys, kinds
 from ledger.records.envelope import Envelope
 from store.errors import RecordRejected
 
-__all__ = ["SEVERAL_SIGNATURES", "Signed", "TrustState"]
+__all__ = ["SEVERAL_SIGNATURES", "Signed", "TrustState", "check_sound", "distrusted"]
 
 SEVERAL_SIGNATURES: Final = frozenset({"trust-root", "release", "withdrawal"})
 """Kinds whose role may demand a threshold; every other record bears exactly one signature."""
@@ -63,11 +64,11 @@ class _Rules:
     plain: dict[tuple[str, str], Signed] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, body: kinds.TrustRoot) -> Self:
+    def of(cls, body: kinds.TrustRoot, before: Mapping[str, int] = MappingProxyType({})) -> Self:
+        """Check a trust root by itself; `before` are the limits of the one it follows."""
         public = _public(body)
         _check_roles(body, public)
-        limits = {key.keyid: key.distrusted_from for key in body.keys if key.distrusted_from is not None}
-        return cls(body, MappingProxyType(public), limits)
+        return cls(body, MappingProxyType(public), {**before, **_limits(body)})
 
     def distrusts(self, keyid: str, index: int) -> bool:
         limit = self.limits.get(keyid)
@@ -194,14 +195,15 @@ class TrustState:
         return signed
 
     def _successor(self, body: kinds.TrustRoot, envelope: Envelope, index: int) -> tuple[_Rules, Signed]:
-        before, new = self._rules, _Rules.of(body)
+        before = self._rules
+        new = _Rules.of(body) if before is None else _Rules.of(body, before.limits)
         version = 1 if before is None else before.body.version + 1
         if body.version != version:
             raise RecordRejected("trust-root", f"version {body.version}, where {version} is the next")
         if (body.after is None) != (version == 1):
             raise RecordRejected("trust-root", "version 1 comes after nothing, and every other one after a head")
         if before is not None:
-            _check_distrust(before, new)
+            _check_distrust(before, body)
         signers = _signers(envelope, new.public if before is None else {**before.public, **new.public})
         counted = set(new.count("root", signers, index))
         if before is not None:
@@ -209,6 +211,23 @@ class TrustState:
         if others := set(signers) - counted:
             raise RecordRejected("role", f"signed also by {', '.join(sorted(others))}, which may not sign a trust root")
         return new, Signed("root", tuple(sorted(counted)))
+
+
+def check_sound(body: kinds.TrustRoot) -> None:
+    """Check a trust root by itself: its keys, and that every threshold can be met.
+
+    Raises:
+        RecordRejected: `trust-root` or `duplicate-key`.
+    """
+    _Rules.of(body)
+
+
+def distrusted(roots: Sequence[kinds.TrustRoot]) -> dict[str, int]:
+    """Every key that a chain of trust roots distrusts, and the index from which: also keys that are listed no more."""
+    found: dict[str, int] = {}
+    for body in roots:
+        found |= _limits(body)
+    return found
 
 
 def _signers(envelope: Envelope, public: Mapping[str, bytes]) -> list[str]:
@@ -275,7 +294,15 @@ def _check_roles(body: kinds.TrustRoot, public: Mapping[str, bytes]) -> None:
                 raise RecordRejected("trust-root", f"the key {keyid} holds the role {role} and {others[0]} too")
 
 
-def _check_distrust(before: _Rules, new: _Rules) -> None:
+def _check_distrust(before: _Rules, body: kinds.TrustRoot) -> None:
+    listed = {key.keyid: key.distrusted_from for key in body.keys}
     for keyid, limit in before.limits.items():
-        if keyid in new.public and new.limits.get(keyid, limit + 1) > limit:
+        if keyid not in listed:
+            continue
+        said = listed[keyid]
+        if said is None or said > limit:
             raise RecordRejected("trust-root", f"the key {keyid} was distrusted from record {limit} on, and still is")
+
+
+def _limits(body: kinds.TrustRoot) -> dict[str, int]:
+    return {key.keyid: key.distrusted_from for key in body.keys if key.distrusted_from is not None}

@@ -23,6 +23,7 @@ from ledger.log.checkpoint import open_checkpoint
 from ledger.log.pin import Pin
 from ledger.records import kinds
 from ledger.records.record import Record
+from ledger.records.trust import distrusted
 from ledger.release.admission import admit_all
 from ledger.release.draft import Draft
 from ledger.release.finding import Finding
@@ -242,7 +243,7 @@ class Walk:
     def check_distrust(self) -> None:
         """Find what the release rests on that a later trust root no longer trusts, for its index too."""
         roots = [record.body for record in self.records or () if isinstance(record.body, kinds.TrustRoot)]
-        limits = {key.keyid: key.distrusted_from for key in roots[-1].keys} if roots else {}
+        limits = distrusted(roots)
         for record in (self.release(), *self.draft().records()):
             for keyid in record.keyids:
                 limit = limits.get(keyid)

@@ -11,6 +11,7 @@ from ledger.records import kinds
 from ledger.records.envelope import Envelope, Signature, sign
 from ledger.records.keys import Signer
 from ledger.records.statement import Statement, sign_statement
+from ledger.records.trust import distrusted
 from store.digest import Digest
 from store.errors import RecordRejected
 from tests.unit.ledger.records.world import EXTRA, ROLE_OF, SIGNERS, TIME, World, listed, trust_root
@@ -299,3 +300,20 @@ def test_the_keys_of_a_role_can_be_listed():
     assert world.gate.trust.public_keys("log") == {SIGNERS["log"].keyid: SIGNERS["log"].public}
     assert world.gate.trust.public_keys("nobody") == {}
     assert world.gate.trust.root.issued_at == TIME
+
+
+def test_a_distrusted_key_that_was_left_out_is_not_trusted_again():
+    """Root 2 distrusts a key, root 3 does not list it, and root 4 would list it as if nothing had been."""
+    world = World()
+    thief = SIGNERS["curator"]
+    others = [signer for signer in (*SIGNERS.values(), *EXTRA) if signer is not thief]
+    honest = grant(EXTRA[0], granted=["case"])
+    world.say(lambda base: trust_root(2, after=base["after"], keys=[*map(listed, others), listed(thief, 1)]))
+    world.say(lambda base: trust_root(3, after=base["after"], keys=list(map(listed, others)), curator=honest))
+    assert world.gate.trust.distrusts(thief.keyid, 1)
+    assert not world.gate.trust.distrusts(thief.keyid, 0)
+    keys = list(map(listed, others))
+    world.refuses("trust-root", trust_root(4, after=world.head, keys=[*keys, listed(thief)]))
+    world.refuses("trust-root", trust_root(4, after=world.head, keys=[*keys, listed(thief, 2)]))
+    roots = [record.body for record in world.records]
+    assert distrusted(roots) == {thief.keyid: 1}
