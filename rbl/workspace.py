@@ -13,6 +13,7 @@ import os
 import secrets
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, get_args
@@ -25,7 +26,7 @@ from store.digest import Digest
 from store.errors import Conflict, InputError, ObjectMissing
 from store.objects import ObjectStore
 
-__all__ = ["create", "open_backend", "open_folder", "require_backend", "resolve", "write_object"]
+__all__ = ["create", "open_backend", "open_folder", "require_backend", "resolve", "write_file", "write_object"]
 
 _IGNORED: Final = "# What git does not carry: the log must not be rolled back by a checkout.\n" + "".join(
     f"/{name}/\n" for name in ("log", "journal", "spool", "objects", "attempts")
@@ -144,7 +145,17 @@ def write_object(store: ObjectStore, digest: Digest, target: Path) -> None:
         ObjectMissing, ObjectCorrupt: as the store.
         HarnessError: the disk refused.
     """
-    chunks = store.stream(digest)
+    write_file(store.stream(digest), target)
+
+
+def write_file(chunks: Iterable[bytes], target: Path) -> None:
+    """Write a new file, whole or not at all.
+
+    Raises:
+        Conflict: the name is taken.
+        HarnessError: the disk refused.
+        RblError: what the chunks raise.
+    """
     with disk.faults("cannot write the file", target):
         try:
             descriptor = disk.create(target, 0o644)
