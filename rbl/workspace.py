@@ -23,7 +23,7 @@ from store.errors import Conflict, InputError, ObjectMissing
 from store.objects import ObjectStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from ledger.lookup import Lookup
     from ledger.records import kinds
@@ -37,6 +37,7 @@ __all__ = [
     "open_lookup",
     "require_backend",
     "resolve",
+    "write_file",
     "write_object",
 ]
 
@@ -189,7 +190,17 @@ def write_object(store: ObjectStore, digest: Digest, target: Path) -> None:
         ObjectMissing, ObjectCorrupt: as the store.
         HarnessError: the disk refused.
     """
-    chunks = store.stream(digest)
+    write_file(store.stream(digest), target)
+
+
+def write_file(chunks: Iterable[bytes], target: Path) -> None:
+    """Write a new file, whole or not at all.
+
+    Raises:
+        Conflict: the name is taken.
+        HarnessError: the disk refused.
+        RblError: what the chunks raise.
+    """
     with disk.faults("cannot write the file", target):
         try:
             descriptor = disk.create(target, 0o644)

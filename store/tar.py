@@ -54,6 +54,7 @@ class Member:
         mode: the permission bits, set-user-id and set-group-id included.
         size: bytes of the file, holes included.
         target: of either sort of link, as written.
+        sparse: whether the archive leaves the holes of the file out.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Member:
     mode: int
     size: int
     target: str
+    sparse: bool = False
 
 
 def header(
@@ -98,10 +100,12 @@ class Reader:
 
     Args:
         stream: its `read(n)` may give fewer bytes than asked for, and gives none only at the end.
+        extension: bytes of the longest extended header that is read.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, *, extension: int = _EXTENSION_BYTES) -> None:
         self._stream = stream
+        self._longest = extension
         self._left = 0  # bytes of the member's data that were not read yet
         self._pad = 0  # NULs behind them
         self._layout: sparse.Layout | None = None
@@ -119,6 +123,19 @@ class Reader:
     def data(self) -> Iterator[bytes]:
         """The bytes of the member that `members` gave last, holes filled with NULs. Raises as `members` does."""
         return self._body(self._left) if self._layout is None else self._layout.expand(self._body)
+
+    def finish(self, most: int) -> None:
+        """After the last member: read the rest of the stream, which may only be the NULs of a last record.
+
+        Args:
+            most: bytes that are read.
+
+        Raises:
+            TreeError: something stands behind the end mark, or too much of nothing (`format`).
+        """
+        rest = self._read(most + 1)
+        if len(rest) > most or any(rest):
+            raise TreeError("something stands behind the end of the tar", rule="format")
 
     def _next(self) -> Member | None:
         for skipped in (self._body(self._left), self._raw(self._pad)):
@@ -155,7 +172,7 @@ class Reader:
         if self._layout is not None:
             self._layout.check(self._left)
         size = self._left if self._layout is None else self._layout.size
-        return Member(name, kind, sparse.number(block[100:108]) & 0o7777, size, target)
+        return Member(name, kind, sparse.number(block[100:108]) & 0o7777, size, target, self._layout is not None)
 
     def _end(self, extensions: _Extensions) -> None:
         if extensions.seen:
@@ -165,7 +182,7 @@ class Reader:
 
     def _extension(self, block: bytes) -> bytes:
         size = sparse.number(block[124:136])
-        if size > _EXTENSION_BYTES:
+        if size > self._longest:
             raise TreeError(f"an extended header of {size} bytes", rule="format")
         return b"".join(self._raw(size + -size % BLOCK))[:size]
 

@@ -162,24 +162,39 @@ def append(
 
 
 @app.command()
-def verify(ctx: typer.Context, as_json: AsJson = False) -> None:
-    """Verify every tile, leaf, signature and rule of admission. Example: rbl ledger verify --json"""
+def verify(
+    ctx: typer.Context,
+    where: Annotated[str | None, typer.Argument(help="An audit bag (.tar); the folder of -C if none.")] = None,
+    pin: Annotated[str | None, typer.Option(help="Digest of trust root 1, known from elsewhere.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify every tile, leaf, signature and rule of admission, in a folder or a bag.
+
+    Example: rbl ledger verify --json
+    """
     from ledger.verify import verify_ledger
-    from rbl.workspace import open_folder
+    from rbl.places import is_elsewhere, open_place, trusted_root
+    from store.digest import Digest
 
     options = settings(ctx)
+    if where is not None and not is_elsewhere(where):
+        raise InputError("not a bag", where=where, fix="name a .tar, or a folder with -C DIR")
 
     def say(done: int, total: int) -> None:
         if options.verbose:
             progress(f"{done} of {total} records", quiet=options.quiet)
 
-    report = verify_ledger(open_folder(options.directory), progress=say)
+    with open_place(where, options.directory) as folder:
+        pinned, whose = None if pin is None else Digest.parse(pin), ""
+        if where is not None:
+            pinned, whose = trusted_root(folder, pin)
+        report = verify_ledger(folder, progress=say, pinned=pinned)
     if as_json:
         findings = [{"rule": f.rule, "record": f.record, "consequence": f.consequence} for f in report.findings]
         document("ledger-verify", ok=not findings, size=report.size, root=str(report.root), findings=findings)
     else:
         for finding in report.findings:
             print(f"{mark(False)} {finding.rule}: {finding.record}: {finding.consequence}")
-        print(f"{mark(not report.findings)} {report.size} records, root {report.root}")
+        print(f"{mark(not report.findings)} {report.size} records, root {report.root}{whose and ', ' + whose}")
     if report.findings:
         raise typer.Exit(1)

@@ -51,7 +51,8 @@ def freeze(
 @app.command()
 def verify(
     ctx: typer.Context,
-    name: Name,
+    name: Annotated[str, typer.Argument(help="Name of the release, or an audit bag (.tar).")],
+    of: Annotated[str | None, typer.Argument(metavar="[RELEASE]", help="Which release of the bag.")] = None,
     digest: Annotated[str | None, typer.Option(help="The release digest that you were given.")] = None,
     pin: Annotated[str | None, typer.Option(help="Digest of trust root 1, known from elsewhere.")] = None,
     processes: Annotated[int | None, typer.Option(min=1, help="How many check at once; changes no result.")] = None,
@@ -59,18 +60,22 @@ def verify(
 ) -> None:
     """Verify a release in eight steps; exit code 1 and a named finding if anything differs.
 
-    Example: rbl release verify first --digest sha256:…
+    Example: rbl release verify first --digest sha256:…, or rbl release verify first.tar
     """
     from ledger.release.verify import verify as check
-    from rbl.workspace import open_folder
+    from rbl.places import is_elsewhere, only_release, open_place
     from store.digest import Digest
 
-    found = check(
-        open_folder(settings(ctx).directory),
-        name,
-        pin=None if pin is None else Digest.parse(pin),
-        processes=processes,
-    )
+    where = name if is_elsewhere(name) else None
+    if "/" in name and where is None:
+        raise InputError(
+            "neither a release nor a bag", where=name, fix="give a release's name, or a bag's, which ends with .tar"
+        )
+    if where is None and of is not None:
+        raise InputError("a release of what?", where=name, fix="name a bag (.tar) before the release")
+    with open_place(where, settings(ctx).directory) as folder:
+        name = name if where is None else of or only_release(folder, where)
+        found = check(folder, name, pin=None if pin is None else Digest.parse(pin), processes=processes)
     as_given = digest is None or found.digest == Digest.parse(digest)
     if as_json:
         document(

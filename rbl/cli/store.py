@@ -1,7 +1,8 @@
-"""`rbl store`: put, get and check objects."""
+"""`rbl store`: put, get and check objects, and hand out a release."""
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -131,3 +132,62 @@ def fsck(ctx: typer.Context, as_json: AsJson = False) -> None:
         )
     if not good:
         raise typer.Exit(1)
+
+
+@app.command()
+def export(
+    ctx: typer.Context,
+    release: Annotated[str, typer.Argument(help="Name of the release.")],
+    bag: Annotated[Path, typer.Argument(help="The tar to write; must not exist.")],
+    as_json: AsJson = False,
+) -> None:
+    """Put a release into an audit bag: log, trust roots, release, and the objects it rests on, nothing private.
+
+    Example: rbl store export first first.tar && rbl release verify first.tar
+    """
+    from ledger.release.export import Export
+    from rbl.workspace import open_folder, write_file
+    from store.digest import Digest
+
+    gathered = Export.of(open_folder(settings(ctx).directory), release)
+    write_file(gathered.pack(), bag)
+    size = sum(source.size for source in gathered.files.values())
+    with bag.open("rb") as file:
+        digest = Digest(hashlib.file_digest(file, "sha256").hexdigest())
+    if as_json:
+        document(
+            "store-export",
+            release=release,
+            digest=str(gathered.record.body.root),
+            bag=str(digest),
+            files=len(gathered.files),
+            bytes=size,
+            left_out=dict(gathered.left_out),
+        )
+        return
+    print(f"{bag}: release {release}, {len(gathered.files)} files, {size} bytes\n  bag     {digest}")
+    print(f"  release {gathered.record.body.root}")
+    for reason, count in gathered.left_out.items():
+        print(f"  left out: {count} objects: {reason}")
+
+
+@app.command("import")
+def import_bag(
+    bag: Annotated[Path, typer.Argument(help="A bag that `rbl store export` wrote.")],
+    target: Annotated[Path, typer.Argument(help="The benchmark folder to make; must not exist.")],
+    as_json: AsJson = False,
+) -> None:
+    """Make a benchmark folder of an audit bag, to read and to verify; it has no keys.
+
+    Example: rbl store import first.tar audit && rbl -C audit release verify first
+    """
+    from ledger.bag import install, releases
+
+    folder = install(bag, target)
+    names = releases(folder)
+    if as_json:
+        document("store-import", folder=str(target), origin=folder.config.origin, releases=names)
+    else:
+        print(f"{target}: {folder.config.origin}, a whole bag; nothing in it was verified yet")
+        for name in names:
+            print(f"  next: rbl -C {target} release verify {name}")
