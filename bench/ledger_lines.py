@@ -14,15 +14,14 @@ from typing import Any, Final
 
 from bench.generated import BATCH, Generated
 from bench.measure import RUNS, Line, at_least, at_most, interleaved, once, skipped
-from ledger.announce import announce
 from ledger.log import merkle
 from ledger.log.authority import open_log, read_checkpoint
 from ledger.lookup import Lookup, reindex
 from ledger.reader import Ledger
-from ledger.records import keys, kinds
+from ledger.records import keys
 from ledger.records.envelope import Envelope
 from ledger.release.draft import Draft
-from ledger.release.freeze import write_folder
+from ledger.release.freeze import record_draft
 from ledger.release.trace import trace
 from ledger.sequencer import Sequencer
 
@@ -178,28 +177,7 @@ def _publish(made: Generated) -> None:
     """Record a release as it is at the head; it may have slots that were never opened, which freezing would refuse."""
     ledger = Ledger.open(made.folder)
     draft = Draft.of(ledger.records, ledger.head, ledger.schedule("all").digest)
-    store, scope = made.folder.store, draft.scope
-    results, leaves = store.put_bytes(draft.results), store.put_bytes(draft.leaves)
-    store.flush()
-    record = announce(
-        made.folder,
-        "release-manager",
-        lambda stamp: kinds.Release(
-            ledger=stamp.ledger,
-            after=stamp.after,
-            issued_at=stamp.issued_at,
-            name="bench",
-            split=scope.split.digest,
-            protocol=scope.protocol.digest,
-            schedule=scope.schedule.digest,
-            cutoff=draft.cutoff,
-            attempts=draft.attempts,
-            results=results,
-            leaves=leaves,
-            root=draft.root,
-        ),
-    )
-    write_folder(made.folder, record)
+    record_draft(made.folder, "bench", draft)
 
 
 def _pymerkle(path: Path) -> Any:

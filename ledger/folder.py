@@ -349,6 +349,7 @@ class _Reader:
         return value
 
     def executor(self, table: Mapping[str, Any], name: str) -> Executor:
+        """How attempts are run, and how many at a time; one at a time, here, by default."""
         value = self.table(table, name)
         self.only(value, ("kind", "jobs"))
         jobs = value.get("jobs", 1)

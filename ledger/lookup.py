@@ -17,7 +17,8 @@ from typing import Final, Self, cast
 
 from ledger.folder import Folder
 from ledger.gathered import AttemptRecords, attempt_of, gather
-from ledger.index import Index, Query, extend
+from ledger.index import Index, Query
+from ledger.indexing import extend
 from ledger.log.authority import log_keys, open_log, trust_chain
 from ledger.log.lock import Lock
 from ledger.log.log import LogReader

@@ -34,10 +34,9 @@ from ledger.log.tiles import ENTRY_LIMIT
 from ledger.log.tip import Tip
 from ledger.log.writer import LogWriter, write_once
 from ledger.records.envelope import PAYLOAD_TYPE, Envelope
-from ledger.records.keys import Signer, keyid_of
+from ledger.records.keys import Signer
 from ledger.records.kinds import B, Head, Role, TrustRoot
 from ledger.records.record import Record
-from ledger.records.rotation import listed_signer
 from ledger.records.statement import sign_statement
 from store.digest import Digest
 from store.errors import Conflict, InputError, LogInvalid, RecordRejected, Unavailable
@@ -298,12 +297,9 @@ class Sequencer:
 
     def _check_signer(self) -> Signer:
         """The log's key, which the trust root in force must list."""
+        signer = self._signer or self.folder.keys.signer("log")
         roots = [body for body, _ in self._tip.trust_roots]
-        listed = {keyid_of(key.public) for key in log_keys(self.folder.config.origin, roots)}
-        signer = self._signer
-        if signer is None or signer.keyid not in listed:
-            signer = listed_signer(self.folder.keys, "log", listed)
-        if signer.keyid not in listed:
+        if signer.public not in {key.public for key in log_keys(self.folder.config.origin, roots)}:
             self._signer = None
             raise Unavailable(
                 "the log key at hand is not one that the trust root lists",

@@ -69,16 +69,17 @@ def run_demo(directory: Path, backend_name: str, say: Callable[[str], None]) -> 
     slots = _declare(folder, backend, case)
     say("running three entries")
     rows = run_all(folder, backend, slots, workers=1, say=say)
-    digest = None
+    digest, verified = None, False
     if backend_name == "docker":
         say("cutting a release and verifying it")
-        digest = _release(folder)
+        digest, verified = _release(folder)
     look = ("attempt list", f"report {_NAME}", f"release verify {_NAME}") if digest else ("attempt list",)
     say("look around: " + ", ".join(f"rbl -C {directory} {words}" for words in look))
     return {
         "workspace": str(directory),
         "release": None if digest is None else _NAME,
         "digest": digest,
+        "verified": verified,
         "attempts": rows,
         "seconds": round(time.monotonic() - began, 1),
     }
@@ -136,9 +137,14 @@ def _declare(folder: Folder, backend: Backend, case: str) -> PlannedRun:
     return plan_run(folder, backend, schedule=_NAME, entry=None, case=None, repeats=1)
 
 
-def _release(folder: Folder) -> str:
+def _release(folder: Folder) -> tuple[str, bool]:
+    """The digest of a release that was cut now, and whether it verifies.
+
+    Raises:
+        CheckFailed: it does not.
+    """
     freeze(folder, _NAME, _NAME)
     found = verify(folder, _NAME)
     if not found.ok:
         raise CheckFailed("the demo's release does not verify", where="; ".join(f.rule for f in found.findings))
-    return str(found.digest)
+    return str(found.digest), found.ok

@@ -226,6 +226,12 @@ class _Objects:
     store: ObjectStore
 
     def read(self, digest: Digest) -> bytes:
+        """The bytes of an object, hashed again.
+
+        Raises:
+            ObjectMissing: it is not there.
+            ObjectCorrupt: it is another.
+        """
         try:
             data = self.store.path(digest).read_bytes()
         except OSError as error:

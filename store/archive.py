@@ -139,6 +139,7 @@ class _Intake:
     total: int = 0
 
     def take(self, member: tar.Member, reader: tar.Reader) -> None:
+        """Take the next member in, or refuse it (`TreeError`)."""
         self.members += 1
         if self.members > self.caps.entries:
             raise TreeError(f"more than {self.caps.entries} members", rule="limit-entries")

@@ -102,6 +102,7 @@ class _Taken:
         self._total = 0
 
     def take(self, member: tar.Member, reader: tar.Reader) -> None:
+        """Write the next member, or refuse it (`TreeError`)."""
         self._members += 1
         path = self._path(member)
         if self._members > self._caps.entries:

@@ -155,7 +155,7 @@ class Remote:
     @property
     def writable(self) -> bool:
         """Whether it can be pushed to."""
-        return _SCHEME.match(self.address) is None or not self.address.startswith("http")
+        return not self.address.startswith(("http://", "https://"))
 
     def sizes(self, folders: Iterable[str]) -> dict[str, int]:
         """Every file directly in some folders, by path below the remote's root, with its size in bytes."""
@@ -198,7 +198,9 @@ class Remote:
         """
         with self._refusals(path):
             try:
-                file = self._files.open(f"{self._root}/{path}", "rb", cache_type="readahead")
+                # a web server need not know ranges of bytes: with blocks of 0 bytes it is read as one stream
+                how = {"cache_type": "readahead"} if self.writable else {"block_size": 0}
+                file = self._files.open(f"{self._root}/{path}", "rb", **how)
             except FileNotFoundError as error:
                 fix = "push it from where it is"
                 raise ObjectMissing("the remote does not have it", where=f"{self}: {path}", fix=fix) from error

@@ -31,7 +31,7 @@ from ledger.records import keys, kinds
 from ledger.records.envelope import Envelope
 from store.errors import RecordRejected
 
-__all__ = ["SEVERAL_SIGNATURES", "Signed", "TrustState", "check_sound", "distrusted"]
+__all__ = ["SEVERAL_SIGNATURES", "Signed", "TrustState", "distrusted"]
 
 SEVERAL_SIGNATURES: Final = frozenset({"trust-root", "release", "withdrawal"})
 """Kinds whose role may demand a threshold; every other record bears exactly one signature."""
@@ -94,14 +94,10 @@ class _Rules:
 
 
 class TrustState:
-    """The trust root in force.
+    """The trust root in force."""
 
-    Args:
-        root: the one in force already, which was installed before; none at the beginning of a log.
-    """
-
-    def __init__(self, root: kinds.TrustRoot | None = None) -> None:
-        self._rules = None if root is None else _Rules.of(root)
+    def __init__(self) -> None:
+        self._rules: _Rules | None = None
 
     @property
     def root(self) -> kinds.TrustRoot | None:
@@ -211,15 +207,6 @@ class TrustState:
         if others := set(signers) - counted:
             raise RecordRejected("role", f"signed also by {', '.join(sorted(others))}, which may not sign a trust root")
         return new, Signed("root", tuple(sorted(counted)))
-
-
-def check_sound(body: kinds.TrustRoot) -> None:
-    """Check a trust root by itself: its keys, and that every threshold can be met.
-
-    Raises:
-        RecordRejected: `trust-root` or `duplicate-key`.
-    """
-    _Rules.of(body)
 
 
 def distrusted(roots: Sequence[kinds.TrustRoot]) -> dict[str, int]:

@@ -154,6 +154,7 @@ class _Draft:
 
     @classmethod
     def of(cls, rules: Rules, cases: Mapping[str, bool], entry: str, attempts: Sequence[Counted]) -> _Draft:
+        """The sums of one entry over the cases, of which some may be withdrawn."""
         by_case: dict[str, list[Counted]] = defaultdict(list)
         for counted in attempts:
             by_case[counted.case].append(counted)
@@ -202,6 +203,7 @@ class _Draft:
         return _mean(self.means) if self.means else None
 
     def row(self, rules: Rules, rank: int) -> Row:
+        """The printed row, at its rank."""
         counts: dict[Bucket, int] = dict.fromkeys(BUCKETS, 0)
         last: dict[tuple[str, int], Counted] = {}
         for counted in self.attempts:

@@ -72,6 +72,7 @@ class _Gathering:
     late: list[Record[kinds.Artifacts]] = field(default_factory=list)
 
     def take(self, record: Record) -> None:
+        """Take the next record of the attempt, in log order."""
         match record.body:
             case kinds.Artifacts():
                 (self.artifacts if self.closed is None else self.late).append(record)
@@ -85,6 +86,7 @@ class _Gathering:
                 self.closed = self.closed or record
 
     def attempt(self, name: str) -> Attempt:
+        """The attempt as it stands at the cutoff."""
         return Attempt(
             id=name,
             opened=self.opened,

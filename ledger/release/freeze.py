@@ -28,7 +28,7 @@ from ledger.release.package import Proofs, format_summary
 from store import disk
 from store.errors import Conflict, LogInvalid
 
-__all__ = ["draft_release", "freeze", "write_folder"]
+__all__ = ["draft_release", "freeze", "record_draft", "write_folder"]
 
 
 def draft_release(folder: Folder, schedule: str) -> Draft:
@@ -72,6 +72,17 @@ def freeze(folder: Folder, name: str, schedule: str) -> Record[kinds.Release]:
             )
     draft = Draft.of(ledger.records, ledger.head, wanted)
     refuse(f"the release {name} cannot be frozen", draft.findings(), fix="see rbl attempt list, rbl attempt recover")
+    return record_draft(folder, name, draft)
+
+
+def record_draft(folder: Folder, name: str, draft: Draft) -> Record[kinds.Release]:
+    """Record a computed release and write its folder; whether it may be frozen is the caller's to have checked.
+
+    Raises:
+        Conflict: there is a folder of that name.
+        Unavailable: the release manager's key is not at hand.
+        HarnessError: the disk refused.
+    """
     store = folder.store
     results, leaves = store.put_bytes(draft.results), store.put_bytes(draft.leaves)
     store.flush()

@@ -90,6 +90,7 @@ class _Tracer:
     releases: tuple[Record[kinds.Release], ...]
 
     def attempt(self, attempt: AttemptRecords) -> Line:
+        """The line of an attempt, with one line below it for each step of its life."""
         body = attempt.opened.body
         lines = [
             *self._case(body.case.record),

@@ -15,6 +15,7 @@ from rbl.workspace import create
 from runners.publishing import publish_case
 from store.directory import check_out, put_tree, read_tree
 from store.tree import Tree, TreeEntry
+from tests.unit.runners.frozen import frozen_case
 
 CHECKS = (kinds.Check(agent="oracle", run=1, score=kinds.FULL), kinds.Check(agent="noop", run=1, score=0))
 
@@ -63,25 +64,7 @@ def freeze(folder: Folder, evidence: Tree) -> FrozenCase:
     )
     known = Investigation("a list of pages", "https://example.org/page", "our own")
     case = CaseFile("page", 1, "frozen-evidence/reconstruct", "A page", ("global_visual", "policy"), source=known)
-    frozen = FrozenCase(
-        id="page",
-        version=1,
-        track=case.track,
-        title=case.title,
-        package=trees.package,
-        evidence=trees.evidence,
-        starter=trees.starter,
-        contract=trees.contract,
-        plan=data,
-        commitment=data,
-        kit=data,
-        source=source,
-        limits=case.limits.limits(),
-        dimensions=case.dimensions,
-        environment=kinds.RenderEnvironment(
-            image=data, browser="Chromium 140", fonts=data, driver=data, seccomp=data, backend="docker"
-        ),
-    )
+    frozen = frozen_case(case, trees, data, source)
     root = folder.cases / "page"
     check_out(store, trees.package, root)
     (root / CASE_FILE).write_text(case.format())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import http.server
@@ -32,18 +33,25 @@ def run(words, cwd, **more):
 def places(tmp_path_factory):
     """A published folder, and its objects served as they stand: from their folder, and over HTTP."""
     place = tmp_path_factory.mktemp("published")
-    handler = functools.partial(Quiet, directory=str(place / "bench" / "objects"))
+    with served(place / "bench" / "objects") as web, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RBL_CONFIG_HOME", str(place / "config"))
+        patch.setenv("RBL_STATE_HOME", str(place / "state"))
+        yield publish(place, {"disk": str(place / "bench" / "objects"), "web": web})
+
+
+@contextlib.contextmanager
+def served(directory):
+    """A web server over a folder on loopback; gives its address."""
+    handler = functools.partial(Quiet, directory=str(directory))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RBL_CONFIG_HOME", str(place / "config"))
-        patch.setenv("RBL_STATE_HOME", str(place / "state"))
-        web = f"http://127.0.0.1:{server.server_address[1]}"
-        yield publish(place, {"disk": str(place / "bench" / "objects"), "web": web})
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

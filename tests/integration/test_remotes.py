@@ -24,7 +24,7 @@ from store.errors import HarnessError, InputError, ObjectCorrupt
 from store.objects import ObjectStore
 from store.remote import Remote, Wanted, fetch, push
 from tests.integration.published_folder import publish
-from tests.integration.test_case_pull import inventory, run
+from tests.integration.test_case_pull import inventory, run, served
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGION": "us-east-1"}
 
@@ -203,6 +203,20 @@ def test_a_run_that_is_killed_goes_on(store, other, tmp_path, verb):
         done = push(store, remote, digests)
         assert (done.there >= 8, done.there + done.sent) == (True, 41)
         assert fetch(other, remote, map(Wanted, digests)).taken == 41
+
+
+def test_objects_are_fetched_from_a_web_server(store, other, tmp_path):
+    digests = fill(store, 20, large=9_000_000)
+    push(store, Remote.open("origin", "remote", tmp_path), digests)
+    place = tmp_path / "remote" / "sha256"
+    lie, gone = (place / digest.hex[:2] / digest.hex[2:] for digest in digests[3:5])
+    lie.chmod(0o644)
+    lie.write_bytes(b"something else")
+    gone.unlink()
+    with served(tmp_path / "remote") as address:
+        done = fetch(other, Remote.open("web", address, tmp_path), [Wanted(one, store.size(one)) for one in digests])
+    assert (done.taken, done.wrong, done.lacking) == (19, (digests[3],), (digests[4],))
+    assert set(other.digests()) == set(digests) - set(digests[3:5])
 
 
 def test_addresses_that_are_none(tmp_path, store, s3):

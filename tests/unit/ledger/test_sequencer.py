@@ -20,7 +20,6 @@ from ledger.log.pin import Pin
 from ledger.records import kinds
 from ledger.records.envelope import Envelope, sign
 from ledger.records.keys import Signer
-from ledger.records.rotation import make_next, promote
 from ledger.records.statement import sign_statement
 from ledger.sequencer import Sequencer, begin, spool, submit
 from store.digest import Digest
@@ -628,20 +627,3 @@ def test_a_lock_is_let_go_when_its_holder_dies(tmp_path):
     os.waitpid(child, 0)
     with Lock(Path(tmp_path / "lock"), wait=0):
         pass
-
-
-# ------------------------------------------------------------------------------------------------- another log key
-
-
-def test_the_log_key_changes_with_the_trust_root_that_lists_the_next_one(folder):
-    signers = {role: folder.keys.signer(role) for role in KINDS}
-    after = make_next(folder.keys, "log")
-    body = trust_root(signers | {"log": after}, version=2, after=read_checkpoint(folder).head)
-    assert submit(folder, body, [signers["root"]]).index == 1
-    assert read_checkpoint(folder).head.size == 2, "signed by the next key, and read under it"
-    assert folder.keys.signer("log").keyid == signers["log"].keyid, "no file was moved"
-    with Sequencer.open(folder) as sequencer:
-        assert sequencer.append(signed(folder, [1])) == [2]
-    assert promote(folder.keys, "log", {after.keyid})
-    with Sequencer.open(folder) as sequencer:
-        assert sequencer.append(signed(folder, [2])) == [3]

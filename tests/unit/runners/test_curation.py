@@ -9,7 +9,7 @@ from cases.kit import Assertion, Kit, Region
 from cases.package import CASE_FILE, CaseFile, save_package
 from cases.reconstruct.folder import checks_of, load_frozen
 from cases.reconstruct.freeze import Proposal, default_contract
-from cases.reconstruct.frozen import CHECKS_FILE, FROZEN_FILE, Checks, FrozenCase
+from cases.reconstruct.frozen import CHECKS_FILE, FROZEN_FILE, Checks
 from ledger.folder import Folder
 from ledger.records import kinds
 from runners.confirmation import check_score, confirm, refused_by
@@ -19,6 +19,7 @@ from store.digest import Digest
 from store.directory import check_out
 from store.errors import CheckFailed, Conflict, InputError, Unavailable
 from store.tree import Tree, TreeEntry
+from tests.unit.runners.frozen import frozen_case
 
 SHOT = "home.desktop.initial"
 
@@ -178,25 +179,7 @@ def frozen(folder):
         starter=Tree.of([TreeEntry.file("index.html", data, 1)]),
     )
     case = CaseFile("page", 1, "frozen-evidence/reconstruct", "A page", ("global_visual", "policy"))
-    made = FrozenCase(
-        id="page",
-        version=1,
-        track=case.track,
-        title=case.title,
-        package=trees.package,
-        evidence=trees.evidence,
-        starter=trees.starter,
-        contract=trees.contract,
-        plan=data,
-        commitment=data,
-        kit=data,
-        source=data,
-        limits=case.limits.limits(),
-        dimensions=case.dimensions,
-        environment=kinds.RenderEnvironment(
-            image=data, browser="b", fonts=data, driver=data, seccomp=data, backend="docker"
-        ),
-    )
+    made = frozen_case(case, trees, data, data)
     check_out(store, trees.package, folder.cases / "page")
     (folder.cases / "page" / CASE_FILE).write_text(case.format())
     (folder.cases / "page" / FROZEN_FILE).write_bytes(made.format())

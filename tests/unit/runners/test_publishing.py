@@ -6,7 +6,7 @@ import pytest
 
 from cases.package import CASE_FILE, CaseFile, save_package
 from cases.reconstruct.freeze import default_contract
-from cases.reconstruct.frozen import CHECKS_FILE, FROZEN_FILE, Checks, FrozenCase
+from cases.reconstruct.frozen import CHECKS_FILE, FROZEN_FILE, Checks
 from cases.source import Investigation
 from ledger.folder import Folder
 from ledger.log.authority import read_checkpoint
@@ -17,6 +17,7 @@ from runners.publishing import case_body, publish_case
 from store.directory import check_out
 from store.errors import CheckFailed, Conflict, InputError
 from store.tree import Tree, TreeEntry
+from tests.unit.runners.frozen import frozen_case
 
 GOOD = (kinds.Check(agent="oracle", run=1, score=kinds.FULL), kinds.Check(agent="noop", run=1, score=0))
 KNOWN = Investigation("a list of pages", "https://example.org/page", "our own", ("no map",))
@@ -41,25 +42,7 @@ def freeze(folder: Folder, *, version=1, brief="# Build\n", source: Investigatio
     case = CaseFile(
         "page", version, "frozen-evidence/reconstruct", "A page", ("global_visual", "policy"), source=source
     )
-    frozen = FrozenCase(
-        id="page",
-        version=version,
-        track=case.track,
-        title=case.title,
-        package=trees.package,
-        evidence=trees.evidence,
-        starter=trees.starter,
-        contract=trees.contract,
-        plan=data,
-        commitment=data,
-        kit=data,
-        source=files.digest,
-        limits=case.limits.limits(),
-        dimensions=case.dimensions,
-        environment=kinds.RenderEnvironment(
-            image=data, browser="Chromium 140", fonts=data, driver=data, seccomp=data, backend="docker"
-        ),
-    )
+    frozen = frozen_case(case, trees, data, files.digest)
     root = folder.cases / "page"
     if root.exists():
         root.rename(folder.cases / f".v{version - 1}")
