@@ -47,7 +47,7 @@ def secrets(bench):
 
 
 def inside(folder_label, look, until):
-    """Call `look(pid, inspection)` on containers of a folder while `until` is not set."""
+    """Call `look(pid, inspection)` on paused containers of a folder while `until` is not set; which were looked at."""
     seen = set()
     while not until.is_set():
         listed = subprocess.run(
@@ -57,14 +57,26 @@ def inside(folder_label, look, until):
             text=True,
         ).stdout.split()
         for container in listed:
-            shown = subprocess.run(["docker", "inspect", container], check=False, capture_output=True, text=True)
-            if shown.returncode == 0:
+            paused = subprocess.run(["docker", "pause", container], check=False, capture_output=True)
+            if paused.returncode:  # ended, or not begun; a paused one does not end by itself
+                continue
+            try:
+                shown = subprocess.run(["docker", "inspect", container], check=True, capture_output=True, text=True)
                 inspection = json.loads(shown.stdout)[0]
-                if inspection["State"]["Pid"]:
-                    look(inspection["State"]["Pid"], inspection)
-                    seen.add(container)
+                look(inspection["State"]["Pid"], inspection)
+            except (OSError, subprocess.CalledProcessError):
+                if unpause(container):
+                    raise
+                continue  # removed by the harness while we looked: not looked at in full, and not counted
+            seen.add(container)
+            unpause(container)
         until.wait(0.2)
     return seen
+
+
+def unpause(container):
+    """Let it go on; whether it was still there."""
+    return not subprocess.run(["docker", "unpause", container], check=False, capture_output=True).returncode
 
 
 def readable(pid):
@@ -80,14 +92,13 @@ def readable(pid):
 
 
 def leaks(pid, needles):
-    found = []
+    """Which needles are in which files, and the paths of all files that were searched, as the container sees them."""
+    found, searched = [], set()
     for path in readable(pid):
-        try:
-            data = path.read_bytes()
-        except OSError:  # the process ended, or the file went, while we looked
-            continue
+        data = path.read_bytes()
+        searched.add(str(path).removeprefix(f"/proc/{pid}/root"))
         found += [(what, str(path)) for what, needle in needles.items() if needle in data]
-    return found
+    return found, searched
 
 
 def test_the_needles_are_found_where_they_are(bench, secrets, tmp_path):
@@ -99,10 +110,12 @@ def test_the_needles_are_found_where_they_are(bench, secrets, tmp_path):
 def test_the_candidates_container_holds_nothing_sealed(bench, secrets):
     backend = open_backend(bench, "docker")
     slot = plan_run(bench, backend, schedule=None, entry="nap", case="plain", repeats=1).slots[0]
-    found, mounts, over = [], set(), threading.Event()
+    found, searched, mounts, over = [], set(), set(), threading.Event()
 
     def look(pid, inspection):
-        found.extend(leaks(pid, secrets))
+        leaked, seen = leaks(pid, secrets)
+        found.extend(leaked)
+        searched.update(seen)
         mounts.update(mount["Destination"] for mount in inspection["Mounts"])
         assert inspection["HostConfig"]["NetworkMode"] == "none"
 
@@ -116,6 +129,7 @@ def test_the_candidates_container_holds_nothing_sealed(bench, secrets):
         watcher.join()
     assert watched
     assert found == []
+    assert "/task/brief.md" in searched
     assert {"/workspace", "/task", "/agent"} <= mounts
     assert mounts <= {"/workspace", "/task", "/agent", "/driver", "/playwright"}
 
@@ -125,10 +139,12 @@ def test_the_render_container_holds_the_build_and_the_plan_and_nothing_sealed(be
     case = Ledger.open(bench).case("plain").body
     source = Ledger.open(bench).get(case.source).body.artifact
     agent = Ledger.open(bench).entry("noop").body.agent
-    found, mounts, over = [], set(), threading.Event()
+    found, searched, mounts, over = [], set(), set(), threading.Event()
 
     def look(pid, inspection):
-        found.extend(leaks(pid, secrets))
+        leaked, seen = leaks(pid, secrets)
+        found.extend(leaked)
+        searched.update(seen)
         mounts.update(mount["Destination"] for mount in inspection["Mounts"])
 
     watched: set[str] = set()
@@ -142,6 +158,7 @@ def test_the_render_container_holds_the_build_and_the_plan_and_nothing_sealed(be
         watcher.join()
     assert rendered.failed is None
     assert watched
+    assert "/driver/main.js" in searched
     assert found == []
     assert mounts <= {"/driver", "/playwright"}
 
