@@ -22,7 +22,6 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self
@@ -52,7 +51,7 @@ create table attempts (id text primary key, slot blob, state blob) without rowid
 create index slots on attempts (slot) where slot is not null;
 create table signers (first integer primary key, keyids text, which blob);
 create table verdicts (key blob primary key, verdict blob, record int) without rowid;
-create table doubts (rule text, record int, what text);
+create table doubts (rule text, record text, consequence text);
 """
 
 _DECLARED: Final = "number, digest, payload, kind, predicate, keyids, role"
@@ -62,8 +61,8 @@ _WAIT: Final = 30.0
 Verdict = tuple[bytes, bytes, int]
 """What was judged and the verdict, each hashed, and the record that said so."""
 
-Doubt = tuple[str, int, str]
-"""A finding that stays true of a log for ever: its rule, its record, and what is wrong."""
+Doubt = tuple[str, str, str]
+"""A finding that stays true of a log for ever: its rule, its record, and the consequence."""
 
 
 class Signed:
@@ -184,7 +183,7 @@ class PinFile:
             Conflict: another verification kept something since this was opened.
             HarnessError: the disk refused.
         """
-        first, root = self.size, gate.trust.root
+        root = gate.trust.root
         trust_root = None if root is None else written.write(root)
         with _refused(self.path), self._writing():
             if self._read() != self.head:
@@ -192,12 +191,9 @@ class PinFile:
             if self.head is None:
                 self._clear()
             put = self._db.executemany
-            put(
-                "insert into payloads values (?, ?)",
-                sorted((raw, first + at) for at, raw in enumerate(gate.payloads())),
-            )
-            leaves = sorted(gate.admitted.leaves(), key=itemgetter(0))
-            put("insert into leaves values (?, ?, ?, ?)", ((raw, x.number, x.kind, x.attempt) for raw, x in leaves))
+            put("insert into payloads values (?, ?)", gate.payloads())
+            leaves = ((raw, x.number, x.kind, x.attempt) for raw, x in gate.admitted.leaves())
+            put("insert into leaves values (?, ?, ?, ?)", leaves)
             for record, name in gate.admitted.declarations():
                 self._declare(record, name)
             put("insert into lifted values (?)", ((digest.raw,) for digest in gate.admitted.lifted()))
@@ -267,7 +263,7 @@ class PinFile:
     def doubts(self) -> list[Doubt]:
         """What was found wrong, and stays so."""
         with _refused(self.path):
-            return self._db.execute("select rule, record, what from doubts order by record").fetchall()
+            return self._db.execute("select rule, record, consequence from doubts order by rowid").fetchall()
 
     def signed(self) -> Iterator[Signed]:
         """Which keys signed each record, in order; as large as the log, and read only when a key is distrusted."""

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import starmap
 from pathlib import Path
 from typing import Final
 
@@ -33,7 +34,7 @@ from ledger.folder import Folder
 from ledger.log import merkle
 from ledger.log.authority import open_log, pinned_root, trust_chain
 from ledger.log.log import LogReader
-from ledger.pinfile import Doubt, PinFile, Said, Signed
+from ledger.pinfile import PinFile, Said, Signed
 from ledger.records import kinds
 from ledger.records.envelope import Envelope
 from ledger.records.examined import Examined
@@ -166,7 +167,7 @@ class _Fold:
         self._judged = Numbered()  # attempt, captures and evaluator
         self._verdicts = bytearray()  # of each the first verdict, hashed
         self._first = array("Q")  # and its record
-        self._twins: list[Doubt] = []
+        self._twins: list[Finding] = []
 
     def stop(self) -> None:
         """Judge nothing more: a record is missing."""
@@ -199,10 +200,10 @@ class _Fold:
         """What only the whole log shows, and stays true: verdicts that differ, keys that were distrusted afterwards."""
         blocks = [self._signed]
         if self._before is not None:
-            yield from (Finding(rule, f"record {record}", what) for rule, record, what in self._before.doubts())
+            yield from starmap(Finding, self._before.doubts())
             if any(self._gate.trust.limits):
                 blocks = [*self._before.signed(), self._signed]
-        yield from (Finding(rule, f"record {record}", what) for rule, record, what in self._twins)
+        yield from self._twins
         for block in blocks:
             for index, keyid in block.by(self._gate.trust.limits):
                 what = f"its key {keyid} was distrusted afterwards, for this index too: what it says is in doubt"
@@ -215,8 +216,9 @@ class _Fold:
         each = range(len(self._judged))
         size = sha256().digest_size
         hashes = (bytes(self._verdicts[n * size : n * size + size]) for n in each)
+        doubts = [(finding.rule, finding.record, finding.consequence) for finding in self._twins]
         verdicts = zip(self._judged, hashes, self._first, strict=True)
-        self._file.keep(self._log.head, self._gate, Said(self._signed, sorted(verdicts), self._twins))
+        self._file.keep(self._log.head, self._gate, Said(self._signed, sorted(verdicts), doubts))
 
     def other_roots(self) -> Iterator[Finding]:
         """The trust roots that were verified before, and are not those in `trust/` now."""
@@ -244,7 +246,7 @@ class _Fold:
         elif found[0] != verdict:
             what = f"not the verdict of record {found[1]}, from the same captures by the same evaluator: "
             what += f"grading {body.attempt} does not give the same twice"
-            self._twins.append(("twin", record.index, what))
+            self._twins.append(Finding("twin", f"record {record.index}", what))
 
     def _verdict(self, key: bytes) -> tuple[bytes, int] | None:
         """The first verdict on something, hashed, and its record."""

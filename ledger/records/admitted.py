@@ -80,8 +80,8 @@ class Admitted:
         return found
 
     def leaves(self) -> Iterator[tuple[bytes, Leaf]]:
-        """The records that were added here, each beside its leaf digest."""
-        for place, digest in enumerate(self._numbers):
+        """The records that were added here, each beside its leaf digest, in the order of these."""
+        for digest, place in self._numbers.ascending():
             yield digest, self._leaf(place)
 
     def declarations(self) -> Iterator[tuple[Record, tuple[str, ...] | None]]:

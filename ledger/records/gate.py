@@ -71,9 +71,9 @@ class Gate:
         """How many records were admitted."""
         return self._kept.size + len(self._payloads)
 
-    def payloads(self) -> Iterator[bytes]:
-        """The payload digests, 32 bytes each, of the records that were admitted here, in order."""
-        return iter(self._payloads)
+    def payloads(self) -> Iterator[tuple[bytes, int]]:
+        """The payload digests, 32 bytes each, and places of the records admitted here, in the order of the digests."""
+        return ((digest, self._kept.size + place) for digest, place in self._payloads.ascending())
 
     def known(self, payload: Digest) -> int | None:
         """The index of the record with this payload digest, or None."""

@@ -36,8 +36,14 @@ class Numbered:
 
     def __iter__(self) -> Iterator[bytes]:
         """The digests, in the order they came."""
-        for start in range(0, len(self._digests), _SIZE):
-            yield bytes(self._digests[start : start + _SIZE])
+        return map(self._digest, range(len(self)))
+
+    def ascending(self) -> Iterator[tuple[bytes, int]]:
+        """The digests and the number of each, in the order of the digests."""
+        return ((self._digest(number), number) for number in sorted(range(len(self)), key=self._digest))
+
+    def _digest(self, number: int) -> bytes:
+        return bytes(self._digests[number * _SIZE : (number + 1) * _SIZE])
 
     def find(self, digest: bytes) -> int | None:
         """The number of a digest; None where it was not added."""
