@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-import os
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +16,7 @@ from ledger.log.note import VerifierKey
 from ledger.log.writer import LogWriter
 from ledger.records.keys import Signer
 from store.digest import Digest
+from tests.integration.golang import build
 
 ORIGIN = "example.org/bench"
 SIZES = (1, 2, 3, 255, 256, 257, 65_536, 65_537, 70_000)
@@ -27,21 +25,7 @@ SIZES = (1, 2, 3, 255, 256, 257, 65_536, 65_537, 70_000)
 @pytest.fixture(scope="module")
 def checker(tmp_path_factory):
     """The checker, built offline from what the Go distribution vendors."""
-    go = shutil.which("go") or str(Path(sys.executable).parent / "go")
-    root = subprocess.run([go, "env", "GOROOT"], check=True, capture_output=True, text=True).stdout.strip()
-    place = tmp_path_factory.mktemp("go")
-    shutil.copytree(Path(root) / "src/cmd/vendor/golang.org/x/mod/sumdb", place / "mod/sumdb")
-    (place / "mod/go.mod").write_text("module golang.org/x/mod\n\ngo 1.22\n")
-    shutil.rmtree(place / "mod/sumdb/dirhash")
-    for file in (place / "mod/sumdb").glob("*.go"):  # only note and tlog are wanted
-        file.unlink()
-    (place / "go.mod").write_text(
-        "module check\n\ngo 1.22\n\nrequire golang.org/x/mod v0.0.0\n\nreplace golang.org/x/mod => ./mod\n"
-    )
-    shutil.copy(Path(__file__).parent / "go" / "main.go", place / "main.go")
-    offline = os.environ | {"GOPROXY": "off", "GOFLAGS": "-mod=mod", "GOSUMDB": "off", "GOCACHE": str(place / "cache")}
-    subprocess.run([go, "build", "-o", "check", "."], cwd=place, check=True, capture_output=True, env=offline)
-    return place / "check"
+    return build(Path(__file__).parent / "go" / "main.go", tmp_path_factory.mktemp("go"))
 
 
 def encoded(hashes):
