@@ -12,8 +12,8 @@ is one more signature line below a checkpoint, base64(key id ‖ u64be time ‖ 
 
 The key id is that of signature type 4; so is the text form of the key (vkey). It says: at that time this was the
 largest head of the log that the witness had seen, and all that it saw before are beginnings of it. Readers that know no
-witness pass the line over. The time is not compared with a clock here. What a witness must have checked before it signs is
-`ledger.log.witness`'s, how many must have signed is `ledger.log.policy`'s.
+witness pass the line over. The time is not compared with a clock here. What a witness must have checked before it signs
+is `ledger.log.witness`'s, how many must have signed is `ledger.log.policy`'s.
 """
 
 from __future__ import annotations

@@ -30,14 +30,16 @@ class Lock:
     Args:
         path: the lock file; made when absent, never removed.
         wait: seconds to wait for another holder.
+        busy: what is said when that is not enough.
 
     Raises:
         Conflict: another holds it for longer than that.
         HarnessError: the file cannot be opened.
     """
 
-    def __init__(self, path: Path, *, wait: float) -> None:
+    def __init__(self, path: Path, *, wait: float, busy: str = "another process is appending") -> None:
         self.path = path
+        self._busy = busy
         with disk.faults("cannot take the lock", path):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
@@ -56,8 +58,8 @@ class Lock:
                     fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError as error:
                     if time.monotonic() >= end:
-                        fix = "try again when the other append has ended"
-                        raise Conflict("another process is appending", where=str(self.path), fix=fix) from error
+                        fix = "try again when the other has ended"
+                        raise Conflict(self._busy, where=str(self.path), fix=fix) from error
                 else:
                     return
                 time.sleep(pause)
