@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
+from rbl.cli import witness
 from rbl.cli.app import noun, settings
 from rbl.cli.output import AlwaysJson, AsJson, document, mark, progress, show_record, table
 from store.errors import InputError
@@ -198,3 +199,7 @@ def verify(
         print(f"{mark(not report.findings)} {report.size} records, root {report.root}{whose and ', ' + whose}")
     if report.findings:
         raise typer.Exit(1)
+
+
+app.command()(witness.cosign)
+app.add_typer(witness.app, name="witness")
