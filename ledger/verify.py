@@ -8,7 +8,8 @@ Steps: the checkpoint under the pinned trust root and the head remembered here; 
 in parallel (a broken one is a finding, and the others are looked at all the same); the gate over all records in order,
 up to the first that it refuses; then what only the whole log shows: trust roots that are not those in `trust/`,
 records by a key that was distrusted afterwards for their index, verdicts that differ though evaluator and captures are
-the same. Objects are not read here: see `store.fsck`. Releases are verified by `ledger.release.verify`.
+the same; then the cosigned heads, which the log must continue, and the reader's policy. Objects are not read here: see
+`store.fsck`. Releases are verified by `ledger.release.verify`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import base64
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final
 
@@ -28,18 +29,21 @@ from ledger.folder import Folder
 from ledger.log import merkle
 from ledger.log.authority import open_log, trust_chain
 from ledger.log.log import LogReader
+from ledger.log.policy import Policy
 from ledger.records import kinds
 from ledger.records.envelope import Envelope
 from ledger.records.examined import Examined
 from ledger.records.gate import Gate
 from ledger.records.numbered import Numbered
 from ledger.records.record import Record
+from ledger.witnessed import Witnessed, gather, judge
 from store.digest import Digest
 from store.errors import InputError, RecordRejected, RuleBroken
 
 __all__ = ["Finding", "LedgerReport", "verify_ledger"]
 
-_LATE: Final = ("trust", "distrusted", "twin")
+_LATE: Final = ("trust", "distrusted", "twin", "policy")
+_TWO: Final = "a head that was kept for its cosignatures is not one of this log"
 _json: Final = msgspec.json.Encoder(enc_hook=Digest.__str__, order="sorted").encode
 
 Progress = Callable[[int, int], None]
@@ -67,15 +71,22 @@ class LedgerReport:
     Attributes:
         size, root: the verified head; no records, and the root over none, where no checkpoint verifies.
         findings: empty when all is well.
+        witnessed: how far the policy is satisfied; null where none was given, or no checkpoint verifies.
     """
 
     size: int
     root: Digest
     findings: tuple[Finding, ...]
+    witnessed: Witnessed | None = None
 
 
 def verify_ledger(
-    folder: Folder, processes: int | None = None, progress: Progress | None = None, *, pinned: Digest | None = None
+    folder: Folder,
+    processes: int | None = None,
+    progress: Progress | None = None,
+    *,
+    pinned: Digest | None = None,
+    policy: Policy | None = None,
 ) -> LedgerReport:
     """Verify a folder's log.
 
@@ -84,7 +95,9 @@ def verify_ledger(
         processes: how many work at it; by default as many as there are cores.
         progress: told how many records of how many were examined.
         pinned: digest of the first trust root; by default the one that this machine remembers.
+        policy: who must have cosigned the head; null demands nobody.
     """
+    heads = gather(folder)
     try:
         log = open_log(folder, pinned)
         roots = trust_chain(folder, pinned)
@@ -106,7 +119,13 @@ def verify_ledger(
         if progress is not None:
             progress(bundle.end, log.size)
     findings += fold.distrusted()
-    return LedgerReport(log.size, log.checkpoint.root, tuple(sorted(findings, key=_by_step)))
+    witnessed = judge(heads, folder, roots, log.head, log.root_at, policy)
+    findings += [Finding(one.rule, one.where, f"{one.what}: {_TWO}") for one in witnessed.faults]
+    if policy is not None and witnessed.size < log.size:
+        what = f"{witnessed.missing}: others may be shown another history"
+        findings.append(Finding("policy", f"records {witnessed.size} to {log.size - 1}", what))
+    report = LedgerReport(log.size, log.checkpoint.root, tuple(sorted(findings, key=_by_step)))
+    return report if policy is None else replace(report, witnessed=witnessed)
 
 
 class _Fold:

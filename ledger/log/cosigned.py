@@ -94,7 +94,7 @@ def kept(log: Path) -> Iterator[KeptHead]:
     """
     with disk.faults("cannot read the cosigned heads", log / COSIGNED):
         try:
-            named = [(parse_decimal(place.name), place) for place in (log / COSIGNED).iterdir()]
+            named = [(parse_decimal(place.name), place) for place in (log / COSIGNED).iterdir() if place.is_file()]
         except (FileNotFoundError, NotADirectoryError):
             return
         for size, place in sorted(((size, place) for size, place in named if size is not None), reverse=True):

@@ -11,7 +11,7 @@ import typer
 
 from rbl.cli import witness
 from rbl.cli.app import noun, settings
-from rbl.cli.output import AlwaysJson, AsJson, document, mark, progress, show_record, table
+from rbl.cli.output import AlwaysJson, AsJson, AsPolicy, document, mark, progress, show_record, table
 from store.errors import InputError
 
 _LONGEST: Final = 16  # digits of an index
@@ -167,6 +167,7 @@ def verify(
     ctx: typer.Context,
     where: Annotated[str | None, typer.Argument(help="An audit bag (.tar); the folder of -C if none.")] = None,
     pin: Annotated[str | None, typer.Option(help="Digest of trust root 1, known from elsewhere.")] = None,
+    policy: AsPolicy = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify every tile, leaf, signature and rule of admission, in a folder or a bag.
@@ -174,9 +175,10 @@ def verify(
     Example: rbl ledger verify --json
     """
     from ledger.verify import verify_ledger
-    from rbl.places import is_elsewhere, open_place, trusted_root
+    from rbl.places import is_elsewhere, open_place, read_policy, trusted_root
     from store.digest import Digest
 
+    demanded = read_policy(policy)
     options = settings(ctx)
     if where is not None and not is_elsewhere(where):
         raise InputError("not a bag", where=where, fix="name a .tar, or a folder with -C DIR")
@@ -189,11 +191,18 @@ def verify(
         pinned, whose = None if pin is None else Digest.parse(pin), ""
         if where is not None:
             pinned, whose = trusted_root(folder, pin)
-        report = verify_ledger(folder, progress=say, pinned=pinned)
+        report = verify_ledger(folder, progress=say, pinned=pinned, policy=demanded)
+    witnessed = report.witnessed
     if as_json:
         findings = [{"rule": f.rule, "record": f.record, "consequence": f.consequence} for f in report.findings]
-        document("ledger-verify", ok=not findings, size=report.size, root=str(report.root), findings=findings)
+        by = None if witnessed is None else {"size": witnessed.size, "names": list(witnessed.names)}
+        document(
+            "ledger-verify", ok=not findings, size=report.size, root=str(report.root), witnessed=by, findings=findings
+        )
     else:
+        if witnessed is not None and witnessed.size:
+            names = ", ".join(witnessed.names) or "nobody, as the policy allows"
+            print(f"{mark(True)} the head of {witnessed.size} records is cosigned by {names}")
         for finding in report.findings:
             print(f"{mark(False)} {finding.rule}: {finding.record}: {finding.consequence}")
         print(f"{mark(not report.findings)} {report.size} records, root {report.root}{whose and ', ' + whose}")
