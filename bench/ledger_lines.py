@@ -24,6 +24,7 @@ from ledger.release.draft import Draft
 from ledger.release.freeze import record_draft
 from ledger.release.trace import trace
 from ledger.sequencer import Sequencer
+from ledger.verify import verify_ledger
 
 __all__ = ["lines"]
 
@@ -31,6 +32,7 @@ _MILLION: Final = 1_000_000
 _SINGLES: Final = 60
 _BATCHES: Final = 4
 _PROOFS: Final = 300
+_NEW: Final = 1024
 
 
 def lines(place: Path, records: int) -> Iterator[Line]:
@@ -45,6 +47,7 @@ def lines(place: Path, records: int) -> Iterator[Line]:
     yield from _verifying(large, place / "large")
     yield from _reading(large)
     yield from _looking_up(large)
+    yield from _verifying_new(large)
 
 
 def _appending(place: Path) -> Iterator[Line]:
@@ -102,6 +105,22 @@ def _verifying(made: Generated, place: Path) -> Iterator[Line]:
         yield at_most(f"verify {size:,} records", wall, None, "s")
         yield at_most("verify 1,000,000 records", wall / size * _MILLION, 80, f"s, extrapolated from {size:,}")
         yield at_most(f"verify {size:,} records", peak, 500, "MB in the largest process")
+
+
+def _verifying_new(made: Generated) -> Iterator[Line]:
+    """What an auditor pays who comes again: with a pin file, only new records are read."""
+    pin = made.folder.root.parent / "auditor.pin"
+    full = once(lambda: verify_ledger(made.folder, pin_file=pin))
+    size = read_checkpoint(made.folder).head.size
+    seconds = []
+    for round_ in range(RUNS):
+        with Sequencer.open(made.folder) as appender:
+            appender.append(made.bulk(_NEW, start=2 * 10**6 + round_ * _NEW))
+        seconds.append(once(lambda: verify_ledger(made.folder, pin_file=pin)))
+    new = statistics.median(seconds)
+    yield at_most(f"verify {size:,} records into a pin file", full, None, "s, once")
+    yield at_most(f"verify {_NEW:,} new ones with it", new * 1000, None, "ms")
+    yield at_most(f"verify {_NEW:,} new ones with it", new / _NEW / (full / size), None, "× as long for each record")
 
 
 def _verified(place: Path) -> dict[str, float]:

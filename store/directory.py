@@ -14,6 +14,7 @@ import errno
 import hashlib
 import os
 import stat
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,7 +23,9 @@ from pathlib import Path
 from store import disk
 from store.digest import Digest
 from store.errors import CanonicalError, Conflict, InputError, TreeError
-from store.objects import CHUNK, ObjectStore
+from store.objects import ObjectStore
+from store.source import CHUNK
+from store.statcache import StatCache
 from store.tree import Tree, TreeEntry, check_path
 
 __all__ = ["check_out", "hash_tree", "load_tree", "put_tree", "read_tree", "save_tree", "write_out"]
@@ -41,6 +44,7 @@ def put_tree(
     *,
     exclude: Callable[[str], bool] | None = None,
     md5: dict[Digest, str] | None = None,
+    cache: StatCache | None = None,
 ) -> Digest:
     """Store a directory, its tree included, and flush.
 
@@ -49,13 +53,18 @@ def put_tree(
         root: the directory; it may itself be reached through a link.
         exclude: told each path relative to `root`; what it says yes to is left out, a directory with all below it.
         md5: is given the MD5 of each file, taken in the same read, for tools that know no better (`store.dvc`).
+        cache: tells which files need not be read again, and is saved once everything is on the disk; not with `md5`,
+            which wants every file read.
 
     Raises:
         InputError: there is no such directory.
         TreeError: it holds what a tree may not hold, or changed while it was read; `rule` says which.
         HarnessError: the disk refused.
     """
-    return save_tree(store, read_tree(store, root, exclude=exclude, md5=md5))
+    digest = save_tree(store, read_tree(store, root, exclude=exclude, md5=md5, cache=cache))
+    if cache is not None:
+        cache.save()
+    return digest
 
 
 def read_tree(
@@ -64,10 +73,14 @@ def read_tree(
     *,
     exclude: Callable[[str], bool] | None = None,
     md5: dict[Digest, str] | None = None,
+    cache: StatCache | None = None,
 ) -> Tree:
     """Store the files of a directory and give its listing, which is not stored. Raises as `put_tree` does."""
+    assert md5 is None or cache is None
 
     def put(descriptor: int, path: str) -> tuple[Digest, int]:
+        if cache is not None:
+            return _put_unless_known(store, cache, descriptor, path)
         if md5 is None:
             return store.put_descriptor(descriptor, path)
         hasher = hashlib.md5(usedforsecurity=False)
@@ -186,6 +199,18 @@ def _hash(descriptor: int, path: str) -> tuple[Digest, int]:
             hasher.update(piece)
             size += len(piece)
     return Digest(hasher.hexdigest()), size
+
+
+def _put_unless_known(store: ObjectStore, cache: StatCache, descriptor: int, path: str) -> tuple[Digest, int]:
+    started = time.time_ns()
+    with disk.faults("cannot read", path):
+        found = os.fstat(descriptor)
+    known = cache.get(path, found)
+    if known is not None and store.relies(known, found.st_size):
+        return known, found.st_size
+    digest, size = store.put_descriptor(descriptor, path)
+    cache.note(path, found, digest, started)
+    return digest, size
 
 
 def _walk(top: int, exclude: Callable[[str], bool] | None) -> Iterator[TreeEntry | _Open]:

@@ -3,7 +3,7 @@
     objects/
       layout.json                  {"algorithm":"sha256","layout":"rbl/objects/v1"}
       sha256/2c/26b46b68…7ae       the object sha256:2c26b46b68…7ae
-      tmp/  quarantine/  pins/
+      tmp/  quarantine/  pins/  index/
 
 Writing: a new temporary file (never through a link), hashed while it is copied; the source must be the same file
 before and after; then `link()` into place, so that the first writer wins; then fsync of the bytes, the folder, the
@@ -17,7 +17,7 @@ Reading hashes again. Bytes that do not match their name are moved to `quarantin
 fails. What refers to an object is not known here: see `store.fsck`. Removing is the business of gc, not of this module.
 """
 # Descriptors, links and modes by name, thousands a second: pathlib would show in the profile.
-# ruff: noqa: PTH101, PTH102, PTH104, PTH108, PTH120, PTH123, PTH208
+# ruff: noqa: PTH101, PTH102, PTH108, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -29,30 +29,22 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal, Protocol, Self
+from typing import Literal, Self
 
-from store import canonical, disk
+from store import canonical, disk, quarantine
+from store.adopt import claimed
 from store.digest import Digest
 from store.errors import Conflict, HarnessError, InputError, ObjectCorrupt, ObjectMissing, TreeError
+from store.source import CHUNK, Hasher, hash_source, open_source, shown, unchanged
 
-__all__ = ["CHUNK", "Durability", "Hasher", "ObjectStore"]
+__all__ = ["CHUNK", "Durability", "ObjectStore"]
 
 Durability = Literal["batch", "each", "none"]
-
-CHUNK = 1 << 20
-"""Bytes read at a time; a file up to this size is hashed before anything is written for it."""
 
 _LAYOUT = {"algorithm": "sha256", "layout": "rbl/objects/v1"}
 _FOLDERS = ("sha256", "tmp", "quarantine", "pins")
 _FRESH, _DURABLE = 0o400, 0o444
 _LINK_TRIES = 8
-
-
-class Hasher(Protocol):
-    """Whatever also wants to see the bytes while they are read, such as `hashlib.md5()`."""
-
-    def update(self, data: bytes, /) -> object:
-        """Take the next bytes."""
 
 
 class ObjectStore:
@@ -68,6 +60,7 @@ class ObjectStore:
         self.durability: Durability = durability
         self._objects = os.fspath(self.root / "sha256")
         self._tmp = os.fspath(self.root / "tmp")
+        self._layout = os.fspath(self.root / "layout.json")
         self._lock = threading.Lock()
         self._flushing = threading.Lock()
         self._pending: set[Digest] = set()
@@ -92,15 +85,9 @@ class ObjectStore:
             for folder in _FOLDERS:
                 (root / folder).mkdir(parents=True, exist_ok=True)
             try:
-                descriptor = disk.create(layout, 0o644)
+                disk.write_new(layout, canonical.dumps(_LAYOUT) + b"\n", 0o644)
             except FileExistsError as error:
                 raise Conflict("an object store is already there", where=str(root)) from error
-            try:
-                disk.write(descriptor, canonical.dumps(_LAYOUT) + b"\n")
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-            disk.sync_directory(root)
         return cls(root, durability)
 
     @classmethod
@@ -165,26 +152,14 @@ class ObjectStore:
             TreeError: it is a link (`link`), not a regular file (`device`), or changed while it was read (`changed`).
             HarnessError: the disk refused.
         """
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError as error:
-            if Path(path).is_symlink():
-                raise TreeError("a link is not stored as a file", rule="link", where=str(path)) from error
-            if stat.S_ISSOCK(_mode(path)):
-                raise TreeError("not a regular file", rule="device", where=str(path)) from error
-            raise InputError(f"cannot read: {error.strerror}", where=str(path)) from error
+        descriptor = open_source(path)
         try:
             return self.put_descriptor(descriptor, str(path))[0]
         finally:
             os.close(descriptor)
 
     def put_descriptor(self, descriptor: int, where: str, also: Hasher | None = None) -> tuple[Digest, int]:
-        """Store what an open file holds from its position on; the caller closes it.
-
-        Args:
-            descriptor: the open file.
-            where: named in errors.
-            also: is shown the same bytes in the same read.
+        """Store what an open file holds from its position on, shown to `also` too; the caller closes it.
 
         Raises:
             TreeError: it is not a regular file (`device`), or changed while it was read (`changed`).
@@ -194,13 +169,46 @@ class ObjectStore:
             before = os.fstat(descriptor)
         if not stat.S_ISREG(before.st_mode):
             raise TreeError("not a regular file", rule="device", where=where)
-        chunks = _unchanged(descriptor, before, where)
+        chunks = unchanged(descriptor, before, where)
         if also is not None:
-            chunks = _shown(chunks, also)
+            chunks = shown(chunks, also)
         if before.st_size > CHUNK:
             return self.put_stream(chunks)
         data = b"".join(chunks)
         return self.put_bytes(data), len(data)
+
+    def adopt(self, path: Path) -> tuple[Digest, int]:
+        """Make a finished file an object, without copying it where that is safe (`store.adopt`); its name goes away.
+
+        The caller owns the file, and every writer to it has ended. A file that becomes the object turns read-only.
+
+        Raises:
+            InputError, TreeError, HarnessError: as `put_file`; the file is then still where it was.
+        """
+        self._refuse_after_failure()
+        os.close(open_source(path))  # what is wrong with the path is said as `put_file` says it
+        with disk.faults("cannot adopt a file", path):
+            name = f"{self._tmp}/{os.getpid()}.{secrets.token_hex(8)}"
+            with claimed(path, name) as descriptor:
+                if descriptor is None:
+                    digest = self.put_file(path)
+                    size = self.size(digest)
+                else:
+                    os.fchmod(descriptor, _FRESH)
+                    digest, size = hash_source(descriptor, os.fspath(path))
+                    self._settle(name, digest, size)
+            os.unlink(path)
+        self._written()
+        return digest, size
+
+    def relies(self, digest: Digest, size: int) -> bool:
+        """Whether the object is here, durable or about to be, and of this size; its age for gc begins anew.
+
+        Raises:
+            HarnessError: the disk refused.
+        """
+        with disk.faults("cannot look at an object", self.root):
+            return self.has(digest) and self._holds(digest, size)
 
     def flush(self) -> None:
         """Force every object put so far to the disk: bytes, folders, then the mode that says so.
@@ -267,11 +275,10 @@ class ObjectStore:
                     hasher.update(piece)
                     yield piece
         if hasher.hexdigest() != digest.hex:
-            self._quarantine(digest)
+            aside = quarantine.examine(self.root, Path(path), digest, by="read")
             fix = "restore it from a remote; see which records name it with a check of the store"
-            raise ObjectCorrupt(
-                "stored bytes do not hash to their name; moved to quarantine", where=str(digest), fix=fix
-            )
+            what = "stored bytes do not hash to their name" + ("; moved to quarantine" if aside else "")
+            raise ObjectCorrupt(what, where=str(digest), fix=fix)
 
     def has(self, digest: Digest) -> bool:
         """Whether there is a file of that name; its bytes are not looked at."""
@@ -356,20 +363,19 @@ class ObjectStore:
         """Whether the object is here and can be relied on; what cannot is moved out of the way."""
         path = self._path(digest)
         try:
-            found = os.lstat(path)
+            with disk.locked(self._layout):  # gc looks at the age and removes under the other side of this lock
+                found = os.lstat(path)
+                if stat.S_ISREG(found.st_mode):
+                    os.utime(path, follow_symlinks=False)
         except FileNotFoundError:
             return False
         if stat.S_ISREG(found.st_mode) and found.st_size == size:
-            if digest in self._pending:
+            if digest in self._pending or stat.S_IMODE(found.st_mode) == _DURABLE:
                 return True
-            with suppress(FileNotFoundError):
-                if stat.S_IMODE(found.st_mode) == _DURABLE:
-                    os.utime(path)
+            with suppress(FileNotFoundError), open(path, "rb", buffering=0) as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() == digest.hex:
+                    self._note(digest)
                     return True
-                with open(path, "rb", buffering=0) as file:
-                    if hashlib.file_digest(file, "sha256").hexdigest() == digest.hex:
-                        self._note(digest)
-                        return True
         self._quarantine(digest)
         return False
 
@@ -382,11 +388,9 @@ class ObjectStore:
             self.flush()
 
     def _quarantine(self, digest: Digest) -> None:
-        aside = self.root / "quarantine" / f"{digest.hex}.{secrets.token_hex(4)}"
         with self._lock:
             self._pending.discard(digest)
-        with disk.faults("cannot quarantine an object", aside), suppress(FileNotFoundError):
-            os.rename(self._path(digest), aside)  # another reader may have been first
+        quarantine.move(self.root, self._path(digest), digest)
 
 
 def _mode(path: Path | str) -> int:
@@ -394,26 +398,3 @@ def _mode(path: Path | str) -> int:
         return os.lstat(path).st_mode
     except OSError:
         return 0
-
-
-def _identity(found: os.stat_result) -> tuple[int, int, int, int, int]:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-
-
-def _shown(chunks: Iterable[bytes], hasher: Hasher) -> Iterator[bytes]:
-    for piece in chunks:
-        hasher.update(piece)
-        yield piece
-
-
-def _unchanged(descriptor: int, before: os.stat_result, where: str) -> Iterator[bytes]:
-    """The chunks of a file, raising at the end unless it is still the file that it was."""
-    total = 0
-    with disk.faults("cannot read", where):
-        while piece := os.read(descriptor, CHUNK):
-            total += len(piece)
-            yield piece
-        after = os.fstat(descriptor)
-    if _identity(after) != _identity(before) or total != before.st_size:
-        fix = "store it once its writers have ended"
-        raise TreeError("the file changed while it was read", rule="changed", where=where, fix=fix)

@@ -14,9 +14,11 @@ all of a log, the kind and the attempt are kept and nothing else: no rule asks f
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
 from typing import Final, cast
 
 from ledger.records import kinds
+from ledger.records.kept import Kept, Leaf, Nothing
 from ledger.records.numbered import Numbered
 from ledger.records.record import Record
 from store.digest import Digest
@@ -39,9 +41,14 @@ _OF_ATTEMPTS: Final = frozenset(
 
 
 class Admitted:
-    """The records of a log, found by the digests that other records cite."""
+    """The records of a log, found by the digests that other records cite.
 
-    def __init__(self) -> None:
+    Args:
+        kept: the state of the records before the first that is added here.
+    """
+
+    def __init__(self, kept: Kept | None = None) -> None:
+        self._kept: Kept = kept or Nothing()
         self._numbers = Numbered()
         self._kinds = bytearray()
         self._owners = array("I")  # which of `_ids` each record belongs to
@@ -53,7 +60,7 @@ class Admitted:
 
     def add(self, record: Record) -> None:
         """Take a record in."""
-        number = self._numbers.add(record.digest.raw)
+        number = self._kept.size + self._numbers.add(record.digest.raw)
         self._kinds.append(_CODES[record.kind])
         attempt = attempt_of(record.body)
         self._owners.append(0 if attempt is None else self._place(attempt))
@@ -72,11 +79,32 @@ class Admitted:
             self._ids.append(attempt)
         return found
 
-    def _number(self, digest: Digest) -> int:
-        found = self._numbers.find(digest.raw)
+    def leaves(self) -> Iterator[tuple[bytes, Leaf]]:
+        """The records that were added here, each beside its leaf digest."""
+        for place, digest in enumerate(self._numbers):
+            yield digest, self._leaf(place)
+
+    def declarations(self) -> Iterator[tuple[Record, tuple[str, ...] | None]]:
+        """The declarations that were added here, each beside the name that it took."""
+        for record in self._records.values():
+            yield record, _name(record.body)
+
+    def lifted(self) -> frozenset[Digest]:
+        """The withdrawals that were lifted by what was added here."""
+        return frozenset(self._lifted)
+
+    def _leaf(self, place: int) -> Leaf:
+        return Leaf(self._kept.size + place, _KINDS[self._kinds[place]], self._ids[self._owners[place]])
+
+    def _find(self, digest: Digest) -> Leaf:
+        place = self._numbers.find(digest.raw)
+        found = self._kept.leaf(digest.raw) if place is None else self._leaf(place)
         if found is None:
             raise RecordRejected("unknown-reference", f"no earlier record is {digest}", fix="append that one first")
         return found
+
+    def _declaration(self, number: int) -> Record:
+        return self._kept.declaration(number) if number < self._kept.size else self._records[number]
 
     def expect(self, digest: Digest, wanted: type[kinds.Body]) -> int:
         """The number of the record with this leaf digest, which is of one kind.
@@ -84,11 +112,10 @@ class Admitted:
         Raises:
             RecordRejected: there is none yet, or it is of another kind (`unknown-reference`).
         """
-        number = self._number(digest)
-        kind, meant = _KINDS[self._kinds[number]], kinds.kind_of(wanted)
-        if kind != meant:
-            raise RecordRejected("unknown-reference", f"{digest} is a {kind}, and a {meant} is meant")
-        return number
+        found, meant = self._find(digest), kinds.kind_of(wanted)
+        if found.kind != meant:
+            raise RecordRejected("unknown-reference", f"{digest} is a {found.kind}, and a {meant} is meant")
+        return found.number
 
     def cited(self, digest: Digest, wanted: type[kinds.B]) -> Record[kinds.B]:
         """The declaration with this leaf digest, of one kind; not for records of attempts.
@@ -96,7 +123,7 @@ class Admitted:
         Raises:
             RecordRejected: there is none yet, or it is of another kind (`unknown-reference`).
         """
-        return cast("Record[kinds.B]", self._records[self.expect(digest, wanted)])
+        return cast("Record[kinds.B]", self._declaration(self.expect(digest, wanted)))
 
     def entry(self, ref: kinds.Ref) -> Record[kinds.Entry]:
         """The entry that is named.
@@ -130,8 +157,9 @@ class Admitted:
         if type(body) in _OF_ATTEMPTS:
             return
         name = _name(body)
-        if name is not None and name in self._names:
-            what = f"the {' '.join(name)} is recorded already, as {self._names[name]}"
+        before = None if name is None else self._names.get(name) or self._kept.named(name)
+        if name is not None and before is not None:
+            what = f"the {' '.join(name)} is recorded already, as {before}"
             raise RecordRejected("redefined", what, fix="choose another name or version")
         match body:
             case kinds.Case():
@@ -166,28 +194,25 @@ class Admitted:
 
     def _check_withdrawal(self, body: kinds.Withdrawal) -> None:
         target = body.target
-        if self._id(self._number(target.record), target.kind) != target.id:
+        if self._id(self._find(target.record), target.kind) != target.id:
             what = f"{target.record} is no record of the {target.kind} {target.id}"
             raise RecordRejected("unknown-reference", what)
         if body.reinstates is not None:
             lifted = self.cited(body.reinstates, kinds.Withdrawal).body
             if (lifted.target.kind, lifted.target.id) != (target.kind, target.id) or lifted.reinstates is not None:
                 raise RecordRejected("reinstates", f"{body.reinstates} is no withdrawal of {target.kind} {target.id}")
-            if body.reinstates in self._lifted:
+            if body.reinstates in self._lifted or self._kept.lifted(body.reinstates):
                 raise RecordRejected("reinstates", f"{body.reinstates} is lifted already")
 
-    def _id(self, number: int, kind: str) -> str | None:
+    def _id(self, found: Leaf, kind: str) -> str | None:
         """The id of the attempt, case or release that a record belongs to."""
         if kind == "attempt":
-            return self._ids[self._owners[number]]
-        found = self._records.get(number)
-        match kind, None if found is None else found.body:
-            case "case", kinds.Case() as body:
-                return body.id
-            case "release", kinds.Release() as body:
-                return body.name
-            case _:
-                return None
+            return found.attempt
+        if kind != found.kind:
+            return None
+        body = self._declaration(found.number).body
+        assert isinstance(body, kinds.Case | kinds.Release)
+        return body.id if isinstance(body, kinds.Case) else body.name
 
 
 def attempt_of(body: kinds.Body) -> str | None:

@@ -13,10 +13,15 @@ Which verdict counts in a release is not decided here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import msgspec
 
 from ledger.records import kinds
 from ledger.records.admitted import Admitted
+from ledger.records.kept import Kept, Nothing
 from ledger.records.record import Record
 from store.digest import Digest
 from store.errors import RecordRejected
@@ -26,6 +31,8 @@ __all__ = ["Attempts"]
 _Runner = kinds.Artifacts | kinds.Captures | kinds.AttemptClosed
 _Evaluator = kinds.Evaluation | kinds.EvaluationFailed
 _Slot = tuple[Digest | None, Digest, Digest, int, int]
+_pack: Final = msgspec.msgpack.Encoder().encode
+_unpack: Final = msgspec.msgpack.Decoder(tuple[Any, ...]).decode
 
 
 @dataclass(slots=True)
@@ -57,18 +64,40 @@ class _Attempt:
         """Leaf digest of the case version that it was opened on."""
         return self.slot[2]
 
+    def pack(self) -> bytes:
+        """The state as bytes."""
+        schedule, entry, case, repeat, number = self.slot
+        slot = (None if schedule is None else schedule.raw, entry.raw, case.raw, repeat, number)
+        verdicts = [digest.raw for digest in self.verdicts]
+        return _pack((*slot, self.prev, self.seq, self.captures, verdicts, self.failed, self.outcome))
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Self:
+        """The state that `pack` gave."""
+        schedule, entry, case, repeat, number, prev, seq, captures, verdicts, failed, outcome = _unpack(data)
+        raw = Digest.from_raw
+        slot = (None if schedule is None else raw(schedule), raw(entry), raw(case), repeat, number)
+        return cls(slot, prev, seq, captures, tuple(map(raw, verdicts)), failed, outcome)
+
 
 class Attempts:
     """Every attempt of a log.
 
     Args:
         admitted: where what they cite is found.
+        kept: the state of the attempts that were opened before.
     """
 
-    def __init__(self, admitted: Admitted) -> None:
+    def __init__(self, admitted: Admitted, kept: Kept | None = None) -> None:
         self._admitted = admitted
+        self._kept: Kept = kept or Nothing()
         self._attempts: dict[str, _Attempt] = {}
         self._slots: dict[_Slot, str] = {}
+
+    def packed(self) -> Iterator[tuple[str, bytes | None, bytes]]:
+        """Id, place in a schedule and state of every attempt that was opened or went on here."""
+        for attempt, known in self._attempts.items():
+            yield attempt, None if known.slot[0] is None else _packed_slot(known.slot), known.pack()
 
     def check(self, body: kinds.Body) -> None:
         """Check a record of an attempt against what is known of it; others pass.
@@ -114,8 +143,14 @@ class Attempts:
             known.outcome = body.outcome
             known.verdicts = ()
 
-    def _known(self, attempt: str) -> _Attempt:
+    def _find(self, attempt: str) -> _Attempt | None:
         found = self._attempts.get(attempt)
+        if found is None and (before := self._kept.attempt(attempt)) is not None:
+            found = self._attempts[attempt] = _Attempt.unpack(before)
+        return found
+
+    def _known(self, attempt: str) -> _Attempt:
+        found = self._find(attempt)
         if found is None:
             raise RecordRejected("not-opened", f"the attempt {attempt} was not opened", fix="append its opening first")
         return found
@@ -124,7 +159,7 @@ class Attempts:
 
     def _check_opening(self, body: kinds.AttemptOpened) -> None:
         attempt = body.chain.attempt
-        if attempt in self._attempts:
+        if self._find(attempt) is not None:
             raise RecordRejected("duplicate-attempt", f"the attempt {attempt} was opened already")
         if body.chain.seq != 0 or body.chain.prev is not None:
             raise RecordRejected("chain", "an opening has seq 0 and nothing before it")
@@ -145,7 +180,8 @@ class Attempts:
         if body.repeat > schedule.repeats:
             what = f"repeat {body.repeat}, and the schedule {schedule.name} has {schedule.repeats}"
             raise RecordRejected("not-scheduled", what)
-        taken = self._slots.get(_slot(body))
+        slot = _slot(body)
+        taken = self._slots.get(slot) or self._kept.slot(_packed_slot(slot))
         if taken is not None:
             raise RecordRejected("duplicate-attempt", f"try {body.try_} of this repeat is {taken}")
         return protocol.max_tries
@@ -155,7 +191,7 @@ class Attempts:
             if body.try_ != 1:
                 raise RecordRejected("retry", f"try {body.try_} names no attempt that it tries again")
             return
-        before = self._attempts.get(body.retry_of)
+        before = self._find(body.retry_of)
         if before is None:
             raise RecordRejected("retry", f"it tries {body.retry_of} again, which was not opened")
         *old, tried = before.slot
@@ -229,3 +265,8 @@ def _check_late(body: _Runner) -> None:
 
 def _slot(body: kinds.AttemptOpened) -> _Slot:
     return (body.schedule, body.entry.record, body.case.record, body.repeat, body.try_)
+
+
+def _packed_slot(slot: _Slot) -> bytes:
+    schedule, entry, case, repeat, number = slot
+    return _pack((b"" if schedule is None else schedule.raw, entry.raw, case.raw, repeat, number))

@@ -22,7 +22,7 @@ check, and so is that the leaves are those of a signed checkpoint. Which of seve
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from ledger.records import kinds
@@ -30,6 +30,7 @@ from ledger.records.admitted import Admitted
 from ledger.records.attempts import Attempts
 from ledger.records.envelope import Envelope
 from ledger.records.examined import Examined
+from ledger.records.kept import Kept, Nothing
 from ledger.records.numbered import Numbered
 from ledger.records.record import Record
 from ledger.records.statement import Statement
@@ -45,28 +46,39 @@ _REMEMBERED: Final = 1024
 class Gate:
     """The state that the rules need, at one size of the log.
 
+    Attributes:
+        trust: who may sign what.
+        admitted, attempts: what was admitted here; for whoever keeps the state.
+
     Args:
         origin: of the ledger.
         root_at: the root that the log had at a size; asked only for sizes from 1 to `size`.
+        kept: the state after the records before the first that is to be admitted; nothing by default.
     """
 
-    def __init__(self, origin: str, root_at: Callable[[int], Digest]) -> None:
+    def __init__(self, origin: str, root_at: Callable[[int], Digest], kept: Kept | None = None) -> None:
         self.origin: Final = origin
-        self.trust: Final = TrustState()
+        self._kept: Kept = kept or Nothing()
+        self.trust: Final = TrustState(self._kept.trust_root, self._kept.limits)
         self._root_at = root_at
         self._payloads = Numbered()
         self._heads: dict[int, Digest] = {}  # some that this log had: many records are made after one head
-        self._admitted = Admitted()
-        self._attempts = Attempts(self._admitted)
+        self.admitted: Final = Admitted(self._kept)
+        self.attempts: Final = Attempts(self.admitted, self._kept)
 
     @property
     def size(self) -> int:
         """How many records were admitted."""
-        return len(self._payloads)
+        return self._kept.size + len(self._payloads)
+
+    def payloads(self) -> Iterator[bytes]:
+        """The payload digests, 32 bytes each, of the records that were admitted here, in order."""
+        return iter(self._payloads)
 
     def known(self, payload: Digest) -> int | None:
         """The index of the record with this payload digest, or None."""
-        return self._payloads.find(payload.raw)
+        found = self._payloads.find(payload.raw)
+        return self._kept.payload(payload.raw) if found is None else self._kept.size + found
 
     def admit(self, envelope: Envelope, index: int) -> Record:
         """Admit the next record.
@@ -132,12 +144,12 @@ class Gate:
         self._check_head(body.after, index)
         if isinstance(body, kinds.Release):
             self._check_head(body.cutoff, index)
-        self._admitted.check(body)
-        self._attempts.check(body)
+        self.admitted.check(body)
+        self.attempts.check(body)
         record = Record(index, digest, payload, body, kind, by.keyids, by.role)
         self._payloads.add(payload.raw)
-        self._admitted.add(record)
-        self._attempts.add(record)
+        self.admitted.add(record)
+        self.attempts.add(record)
         return record
 
     def _check_head(self, head: kinds.Head | None, index: int) -> None:

@@ -12,6 +12,7 @@ What a number stands for is kept by the owner. Nothing is removed.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
 from typing import Final
 
 __all__ = ["Numbered"]
@@ -32,6 +33,11 @@ class Numbered:
 
     def __len__(self) -> int:
         return len(self._digests) // _SIZE
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The digests, in the order they came."""
+        for start in range(0, len(self._digests), _SIZE):
+            yield bytes(self._digests[start : start + _SIZE])
 
     def find(self, digest: bytes) -> int | None:
         """The number of a digest; None where it was not added."""

@@ -37,6 +37,7 @@ SEVERAL_SIGNATURES: Final = frozenset({"trust-root", "release", "withdrawal"})
 """Kinds whose role may demand a threshold; every other record bears exactly one signature."""
 
 _APART: Final = ("log", "witness")
+_NONE: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class _Rules:
     plain: dict[tuple[str, str], Signed] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, body: kinds.TrustRoot, before: Mapping[str, int] = MappingProxyType({})) -> Self:
+    def of(cls, body: kinds.TrustRoot, before: Mapping[str, int] = _NONE) -> Self:
         """Check a trust root by itself; `before` are the limits of the one it follows."""
         public = _public(body)
         _check_roles(body, public)
@@ -94,15 +95,25 @@ class _Rules:
 
 
 class TrustState:
-    """The trust root in force."""
+    """The trust root in force.
 
-    def __init__(self) -> None:
-        self._rules: _Rules | None = None
+    Args:
+        root: the one in force already, which was installed before; none at the beginning of a log.
+        limits: of every key that it or an earlier one distrusts: the index from which.
+    """
+
+    def __init__(self, root: kinds.TrustRoot | None = None, limits: Mapping[str, int] = _NONE) -> None:
+        self._rules = None if root is None else _Rules.of(root, limits)
 
     @property
     def root(self) -> kinds.TrustRoot | None:
         """The trust root in force; None before the first."""
         return None if self._rules is None else self._rules.body
+
+    @property
+    def limits(self) -> Mapping[str, int]:
+        """Every key that this trust root or an earlier one distrusts, and the index from which."""
+        return _NONE if self._rules is None else MappingProxyType(self._rules.limits)
 
     def public_keys(self, role: str) -> dict[str, bytes]:
         """The keys that a role holds now: id → 32 raw bytes."""

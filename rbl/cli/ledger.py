@@ -168,11 +168,14 @@ def verify(
     where: Annotated[str | None, typer.Argument(help="An audit bag (.tar); the folder of -C if none.")] = None,
     pin: Annotated[str | None, typer.Option(help="Digest of trust root 1, known from elsewhere.")] = None,
     policy: AsPolicy = None,
+    pin_file: Annotated[
+        Path | None, typer.Option(help="Your own file of what was verified before: only what is new is read.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify every tile, leaf, signature and rule of admission, in a folder or a bag.
 
-    Example: rbl ledger verify --json
+    Example: rbl ledger verify --pin-file ~/bench.pin
     """
     from ledger.verify import verify_ledger
     from rbl.places import is_elsewhere, open_place, read_policy, trusted_root
@@ -191,21 +194,21 @@ def verify(
         pinned, whose = None if pin is None else Digest.parse(pin), ""
         if where is not None:
             pinned, whose = trusted_root(folder, pin)
-        report = verify_ledger(folder, progress=say, pinned=pinned, policy=demanded)
+        report = verify_ledger(folder, progress=say, pinned=pinned, policy=demanded, pin_file=pin_file)
     witnessed = report.witnessed
     if as_json:
         findings = [{"rule": f.rule, "record": f.record, "consequence": f.consequence} for f in report.findings]
         by = None if witnessed is None else {"size": witnessed.size, "names": list(witnessed.names)}
-        document(
-            "ledger-verify", ok=not findings, size=report.size, root=str(report.root), witnessed=by, findings=findings
-        )
+        heads = {"size": report.size, "root": str(report.root), "verified_before": report.before, "witnessed": by}
+        document("ledger-verify", ok=not findings, **heads, findings=findings)
     else:
         if witnessed is not None and witnessed.size:
             names = ", ".join(witnessed.names) or "nobody, as the policy allows"
             print(f"{mark(True)} the head of {witnessed.size} records is cosigned by {names}")
         for finding in report.findings:
             print(f"{mark(False)} {finding.rule}: {finding.record}: {finding.consequence}")
-        print(f"{mark(not report.findings)} {report.size} records, root {report.root}{whose and ', ' + whose}")
+        before = f", {report.before} of them verified before" if report.before else ""
+        print(f"{mark(not report.findings)} {report.size} records, root {report.root}{before}{whose and ', ' + whose}")
     if report.findings:
         raise typer.Exit(1)
 

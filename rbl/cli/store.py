@@ -25,14 +25,20 @@ Name = Annotated[str, typer.Argument(help="Digest, sha256:…, or enough of its 
 def put(
     ctx: typer.Context,
     path: Annotated[Path, typer.Argument(help="A file, or a folder, which becomes a tree.")],
+    rehash: Annotated[bool, typer.Option("--rehash", help="Read every file, known to be unchanged or not.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Put a file or a folder and print its digest. Example: rbl store put notes.md"""
     from rbl.workspace import open_folder
     from store.directory import put_tree
+    from store.statcache import StatCache
 
     store = open_folder(settings(ctx).directory).store
-    digest = put_tree(store, path) if path.is_dir() else store.put_file(path)
+    if path.is_dir():
+        cache = None if rehash else StatCache.open(store.root / "index", path)
+        digest = put_tree(store, path, cache=cache)
+    else:
+        digest = store.put_file(path)
     store.flush()
     if as_json:
         document("store-put", digest=str(digest), size=store.size(digest))

@@ -249,6 +249,17 @@ def test_a_tampered_checkpoint_is_believed_by_nobody(copied):
         assert json.loads(rbl("-C", bench, *words.split(), "--json").out)["ok"] is False
 
 
+def test_a_pin_file_is_made_used_and_refused_where_it_is_none(copied, tmp_path):
+    rbl, bench = copied
+    pin = tmp_path / "auditor.pin"
+    found = [rbl("-C", bench, "ledger", "verify", "--pin-file", pin, "--json").document for _ in range(2)]
+    assert [one["verified_before"] for one in found] == [0, found[0]["size"]]
+    letter = tmp_path / "letter.txt"
+    letter.write_text("no pin file")
+    explained(rbl("-C", bench, "ledger", "verify", "--pin-file", letter), 2, letter)
+    explained(rbl("-C", bench, "ledger", "verify", "--pin-file", tmp_path / "a" / "b"), 2, tmp_path / "a")
+
+
 def test_the_digest_that_was_given_decides(rbl, released):
     digest = rbl("-C", released, "release", "show", "r1").document["root"]
     assert rbl("-C", released, "release", "verify", "r1", "--digest", digest).code == 0

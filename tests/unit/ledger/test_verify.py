@@ -254,6 +254,19 @@ def test_a_cosigned_head_shows_what_was_cut_off_to_those_who_remember_nothing(sm
     assert (finding.rule, finding.record) == ("rollback", f"log/cosigned/{size}")
 
 
+def test_a_pin_file_does_not_move_to_a_head_that_the_policy_refuses(small, tmp_path):
+    pin = tmp_path / "pin"
+    size = cosigned_by(small, "a", "b")
+    assert verify_ledger(small, policy=TWO, pin_file=pin).findings == ()
+    bench.tell(small).case("later", ["functional"])
+    for _ in range(2):
+        report = verify_ledger(small, policy=TWO, pin_file=pin)
+        assert ([one.rule for one in report.findings], report.before) == (["policy"], size)
+    last = cosigned_by(small, "b", "c")
+    assert verify_ledger(small, policy=TWO, pin_file=pin).findings == ()
+    assert verify_ledger(small, policy=TWO, pin_file=pin).before == last
+
+
 def test_a_kept_head_that_is_none_is_a_finding_and_counts_for_no_policy(small):
     size = cosigned_by(small, "a", "b")
     place = small.log / f"cosigned/{size}"

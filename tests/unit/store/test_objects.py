@@ -1,3 +1,4 @@
+import json
 import os
 import pickle
 import stat
@@ -88,7 +89,8 @@ def test_a_corrupt_object_fails_the_read_and_goes_to_quarantine(store, damaged):
     with pytest.raises(ObjectCorrupt, match=str(digest)):
         store.get(digest)
     assert not store.has(digest)
-    (aside,) = (store.root / "quarantine").iterdir()
+    aside, evidence = sorted((store.root / "quarantine").iterdir())
+    assert json.loads(evidence.read_bytes())["found"] == str(Digest.of(damaged))
     assert aside.name.startswith(digest.hex)
     assert aside.read_bytes() == damaged
     with pytest.raises(ObjectMissing):
