@@ -8,7 +8,8 @@ Steps: the checkpoint under the pinned trust root and the head remembered here; 
 in parallel (a broken one is a finding, and the others are looked at all the same); the gate over all records in order,
 up to the first that it refuses; then what only the whole log shows: trust roots that are not those in `trust/`,
 records by a key that was distrusted afterwards for their index, verdicts that differ though evaluator and captures are
-the same. Objects are not read here: see `store.fsck`. Releases are verified by `ledger.release.verify`.
+the same; then the cosigned heads, which the log must continue, and the reader's policy. Objects are not read here: see
+`store.fsck`. Releases are verified by `ledger.release.verify`.
 
 With a pin file (`ledger.pinfile`) the log must continue the head that is kept there, and only what is beyond it is
 read: the time grows with what is new. The answer is that of a verification in full, except that damage to bytes that
@@ -21,7 +22,7 @@ import base64
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import starmap
 from pathlib import Path
@@ -34,6 +35,7 @@ from ledger.folder import Folder
 from ledger.log import merkle
 from ledger.log.authority import open_log, pinned_root, trust_chain
 from ledger.log.log import LogReader
+from ledger.log.policy import Policy
 from ledger.pinfile import PinFile, Said, Signed
 from ledger.records import kinds
 from ledger.records.envelope import Envelope
@@ -41,12 +43,14 @@ from ledger.records.examined import Examined
 from ledger.records.gate import Gate
 from ledger.records.numbered import Numbered
 from ledger.records.record import Record
+from ledger.witnessed import Witnessed, gather, judge
 from store.digest import Digest
 from store.errors import InputError, RecordRejected, RuleBroken
 
 __all__ = ["Finding", "LedgerReport", "verify_ledger"]
 
-_LATE: Final = ("trust", "distrusted", "twin")
+_LATE: Final = ("trust", "distrusted", "twin", "policy")
+_TWO: Final = "a head that was kept for its cosignatures is not one of this log"
 _json: Final = msgspec.json.Encoder(enc_hook=Digest.__str__, order="sorted").encode
 
 Progress = Callable[[int, int], None]
@@ -74,6 +78,7 @@ class LedgerReport:
     Attributes:
         size, root: the verified head; no records, and the root over none, where no checkpoint verifies.
         findings: empty when all is well.
+        witnessed: how far the policy is satisfied; null where none was given, or no checkpoint verifies.
         before: how many of the records were verified an earlier time, and not read again.
     """
 
@@ -81,6 +86,7 @@ class LedgerReport:
     root: Digest
     findings: tuple[Finding, ...]
     before: int = 0
+    witnessed: Witnessed | None = None
 
 
 def verify_ledger(
@@ -89,6 +95,7 @@ def verify_ledger(
     progress: Progress | None = None,
     *,
     pinned: Digest | None = None,
+    policy: Policy | None = None,
     pin_file: Path | None = None,
 ) -> LedgerReport:
     """Verify a folder's log.
@@ -98,14 +105,16 @@ def verify_ledger(
         processes: how many work at it; by default as many as there are cores.
         progress: told how many records of how many were examined.
         pinned: digest of the first trust root; by default the one that this machine remembers.
+        policy: who must have cosigned the head; null demands nobody.
         pin_file: what was verified an earlier time; made where it is not there. It is brought up to date where every
-            record was admitted.
+            record was admitted, the log continues every cosigned head, and the policy is satisfied.
 
     Raises:
         InputError: the pin file is none, or is another ledger's.
         Conflict: another verification wrote to the pin file meanwhile.
         HarnessError: the disk refused.
     """
+    heads = gather(folder)
     try:
         first = pinned_root(folder) if pinned is None else pinned
         log = open_log(folder, first)
@@ -134,8 +143,22 @@ def verify_ledger(
             if progress is not None:
                 progress(bundle.end, log.size)
         findings += fold.doubts()
-        fold.keep()
-    return LedgerReport(log.size, log.checkpoint.root, tuple(sorted(findings, key=_by_step)), fold.before)
+        witnessed = judge(heads, folder, roots, log.head, log.root_at, policy)
+        unwitnessed = list(_unwitnessed(log, witnessed, policy))
+        if not unwitnessed:
+            fold.keep()
+    found = tuple(sorted(findings + unwitnessed, key=_by_step))
+    report = LedgerReport(log.size, log.checkpoint.root, found, fold.before)
+    return report if policy is None else replace(report, witnessed=witnessed)
+
+
+def _unwitnessed(log: LogReader, witnessed: Witnessed, policy: Policy | None) -> Iterator[Finding]:
+    """The cosigned heads that the log contradicts, and the records for which the policy is not satisfied."""
+    for fault in witnessed.faults:
+        yield Finding(fault.rule, fault.where, f"{fault.what}: {_TWO}")
+    if policy is not None and witnessed.size < log.size:
+        what = f"{witnessed.missing}: others may be shown another history"
+        yield Finding("policy", f"records {witnessed.size} to {log.size - 1}", what)
 
 
 def _discontinued(log: LogReader, kept: PinFile) -> Finding | None:

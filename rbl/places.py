@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ledger.folder import Folder
+from ledger.log.policy import Policy
 from store.digest import Digest
 from store.errors import InputError
 
-__all__ = ["is_elsewhere", "only_release", "open_place", "trusted_root"]
+__all__ = ["is_elsewhere", "only_release", "open_place", "read_policy", "trusted_root"]
 
 
 def is_elsewhere(text: str) -> bool:
@@ -83,3 +84,18 @@ def trusted_root(folder: Folder, pin: str | None) -> tuple[Digest, str]:
         return Digest.of(own.read_bytes()), "trust root 1 is its own, not pinned"
     except OSError as error:
         raise InputError(f"no trust root: {error.strerror}", where="trust/1.root.json") from error
+
+
+def read_policy(path: Path | None) -> Policy | None:
+    """A policy file of C2SP tlog-policy; null where none is named.
+
+    Raises:
+        InputError: it cannot be read, or is no policy; names the line.
+    """
+    if path is None:
+        return None
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read the policy: {error.strerror}", where=str(path)) from error
+    return Policy.parse(data, where=str(path))

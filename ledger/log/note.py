@@ -38,6 +38,7 @@ __all__ = [
     "check_name",
     "decode_base64",
     "key_id",
+    "parse_key",
     "sign",
 ]
 
@@ -119,15 +120,7 @@ class VerifierKey:
         Raises:
             InputError: it is not one, of another type, or its id is not that of its key.
         """
-        name, _, rest = text.partition("+")
-        identifier, _, encoded = rest.partition("+")
-        raw = decode_base64(encoded)
-        if raw is None or len(raw) != 1 + _PUBLIC_SIZE or raw[0] != ED25519:
-            raise InputError(f"not an Ed25519 verifier key: {text[:120]!r}", fix="write name+id+base64")
-        key = cls(name, raw[1:])
-        if key.id.hex() != identifier:
-            raise InputError(f"the id {identifier[:20]!r} is not that of the key", where=name)
-        return key
+        return cls(*parse_key(text, ED25519, "an Ed25519 verifier key"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +216,28 @@ def sign(text: str, name: str, signer: Signing) -> Note:
         raise InputError("the text of a note ends with a newline and has no control characters")
     signature = NoteSignature(check_name(name), key_id(name, ED25519, signer.public), signer.sign(text.encode()))
     return Note(text, (signature,))
+
+
+def parse_key(text: str, kind: int, called: str) -> tuple[str, bytes]:
+    """Name and Ed25519 public key of the text form of a key (signed-note, Verifier keys).
+
+    Args:
+        text: name, id and base64 of type and key, joined by plus signs.
+        kind: the signature type that it must be of.
+        called: what such a key is called, for messages.
+
+    Raises:
+        InputError: it is not one, of another type, or its id is not that of its key.
+    """
+    name, _, rest = text.partition("+")
+    identifier, _, encoded = rest.partition("+")
+    raw = decode_base64(encoded)
+    if raw is None or len(raw) != 1 + _PUBLIC_SIZE or raw[0] != kind:
+        raise InputError(f"not {called}: {text[:120]!r}", fix="write name+id+base64")
+    check_name(name)
+    if key_id(name, kind, raw[1:]).hex() != identifier:
+        raise InputError(f"the id {identifier[:20]!r} is not that of the key", where=name)
+    return name, raw[1:]
 
 
 def check_name(name: str) -> str:

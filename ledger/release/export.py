@@ -6,11 +6,12 @@
     for piece in export.pack(): …           the bag's tar, by `store.bagit`
 
 The payload is a benchmark folder of its own: `rbl.toml` with nothing but the origin, `trust/`, the whole log at its
-head (every record; full tiles and the last partial ones), `releases/<name>/`, and the objects that the release's own
-records reach (`ledger.release.evidence`). Kits and verdict details are among them as they stand in the store, encrypted
-to the evaluator's key. Left out is every other object of the store: what only `source` records hold (the page that a
-case was made of), what nothing in the log names, what other releases rest on. A file of the source page that the
-release's own records reach as well, such as a picture in a case's public package, is public by that and goes along.
+head (every record; full tiles and the last partial ones; the cosigned heads), `releases/<name>/`, and the objects that
+the release's own records reach (`ledger.release.evidence`). Kits and verdict details are among them as they stand in
+the store, encrypted to the evaluator's key. Left out is every other object of the store: what only `source` records
+hold (the page that a case was made of), what nothing in the log names, what other releases rest on. A file of the
+source page that the release's own records reach as well, such as a picture in a case's public package, is public by
+that and goes along.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from ledger.records.record import Record
 from ledger.release import evidence
 from ledger.release.draft import Draft
 from ledger.release.package import FILES
+from ledger.witnessed import gather
 from store.bagit import Source, write
 from store.digest import Digest
 from store.errors import CheckFailed, Conflict, InputError
@@ -75,6 +77,7 @@ class Export:
                 InputError: no such release, or its folder is missing.
             Conflict: the log grew meanwhile.
         """
+        heads = gather(folder)
         note = read_note(folder)
         ledger = Ledger.open(folder)
         if Checkpoint.parse(Note.parse(note).text).head != ledger.head:
@@ -90,6 +93,8 @@ class Export:
         }
         for version in range(1, len(ledger.of(kinds.TrustRoot)) + 1):
             files[f"trust/{version}.root.json"] = _file(folder.trust / f"{version}.root.json")
+        for one in heads:
+            files[one.where] = Source.of(one.data)
         for tile in tiles(ledger.head.size):
             files[f"log/{tile}"] = Source.of(_tile(folder.log, tile))
         for file in FILES:

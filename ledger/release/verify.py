@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ledger.folder import Folder
+from ledger.log.policy import Policy
 from ledger.release import evidence
 from ledger.release.declared import declared
 from ledger.release.finding import Finding
@@ -61,7 +62,14 @@ class Verification:
     findings: tuple[Finding, ...]
 
 
-def verify(folder: Folder, name: str, *, pin: Digest | None = None, processes: int | None = None) -> Verification:
+def verify(
+    folder: Folder,
+    name: str,
+    *,
+    pin: Digest | None = None,
+    processes: int | None = None,
+    policy: Policy | None = None,
+) -> Verification:
     """Verify a release.
 
     Args:
@@ -70,8 +78,9 @@ def verify(folder: Folder, name: str, *, pin: Digest | None = None, processes: i
         pin: digest of trust root 1, known from elsewhere; null believes what this machine has pinned, or else the
             folder's own, and the first line says which.
         processes: that check signatures and hashes; the number of processors when null. Changes no result.
+        policy: who must have cosigned a head that includes the release; null demands nobody.
     """
-    walk = Walk(folder, name, pin, processes)
+    walk = Walk(folder, name, pin, processes, policy)
     steps: list[Step] = []
     for title, step in STEPS.items():
         before = len(walk.findings)
@@ -115,11 +124,12 @@ def _tree(walk: Walk) -> str:
 
 
 def _records(walk: Walk) -> str:
-    """Every envelope under the rules of admission, the copies of the trust roots, and the release record itself."""
+    """Every envelope under the rules of admission, the trust roots' copies, the release record, and its witnesses."""
     records = walk.admit()
     walk.find_record()
     walk.check_distrust()
-    return f"{len(records)} envelopes: signature, role at their index, schema, canonical form, chain"
+    cosigned = walk.check_witnesses()
+    return f"{len(records)} envelopes: signature, role at their index, schema, canonical form, chain{cosigned}"
 
 
 def _objects(walk: Walk) -> str:

@@ -20,7 +20,9 @@ from ledger.folder import Folder
 from ledger.log import merkle
 from ledger.log.authority import log_keys, read_checkpoint, trust_chain
 from ledger.log.checkpoint import open_checkpoint
+from ledger.log.cosigned import KeptHead
 from ledger.log.pin import Pin
+from ledger.log.policy import Policy
 from ledger.records import kinds
 from ledger.records.record import Record
 from ledger.records.trust import distrusted
@@ -30,6 +32,7 @@ from ledger.release.finding import Finding
 from ledger.release.logfiles import Rebuilt, rebuild
 from ledger.release.outcome import withdrawn
 from ledger.release.package import Package, Proofs
+from ledger.witnessed import gather, judge
 from store.digest import Digest
 from store.errors import InputError, RblError, RuleBroken
 from store.objects import ObjectStore
@@ -52,7 +55,7 @@ class Walk:
     """The state of one verification.
 
     Attributes:
-        folder, name, pin, processes: what `verify` was given.
+        folder, name, pin, processes, policy: what `verify` was given.
         findings: what is wrong so far.
         package: files of the release folder.
         proofs: read from it, not yet believed.
@@ -61,12 +64,14 @@ class Walk:
         rebuilt: the log from its files.
         records: every record below the head, admitted.
         record: of the release.
+        heads: those that were kept for their cosignatures, not yet believed.
     """
 
     folder: Folder
     name: str
     pin: Digest | None
     processes: int | None
+    policy: Policy | None = None
     findings: list[Finding] = field(default_factory=list)
     package: Package | None = None
     proofs: Proofs | None = None
@@ -76,6 +81,7 @@ class Walk:
     records: Sequence[Record] | None = None
     record: Record[kinds.Release] | None = None
     drafted: Draft | None = None
+    heads: Sequence[KeptHead] = ()
 
     def find(self, rule: str, where: str, what: str, consequence: str) -> None:
         """Note that something is wrong."""
@@ -110,6 +116,7 @@ class Walk:
         trusted = self.trusted
         if trusted is None:
             raise NotReachedError("no trust root")
+        self.heads = gather(self.folder)  # before the newest head is read
         checkpoint = self.attempt(
             "checkpoint", "log/checkpoint", _NOBODY, lambda: read_checkpoint(self.folder, trusted)
         )
@@ -250,6 +257,33 @@ class Walk:
                 if limit is not None and record.index >= limit:
                     what = f"its key {keyid} was distrusted afterwards, from record {limit} on"
                     self.find("record", f"record {record.index}", what, "nobody vouches for what it says")
+
+    def check_witnesses(self) -> str:
+        """Compare the cosigned heads with the log, and ask whether one that includes the release satisfies the policy.
+
+        Returns:
+            Who cosigned it, for people; nothing without a policy.
+        """
+        folder, head, rebuilt, trusted, index = self.folder, self.head, self.rebuilt, self.trusted, self.release().index
+        if head is None or rebuilt is None:
+            raise NotReachedError("no records")
+        root_at = rebuilt.levels.root
+        found = self.attempt(
+            "checkpoint",
+            "log/cosigned",
+            _NOBODY,
+            lambda: judge(self.heads, folder, trust_chain(folder, trusted), head, root_at, self.policy),
+        )
+        if found is None:
+            return ""
+        for one in found.faults:
+            self.find("checkpoint", one.where, f"{one.rule}: {one.what}", _HISTORY)
+        if self.policy is None:
+            return ""
+        if found.size <= index:
+            what = f"no head that includes it satisfies the policy; of the newest head: {found.missing}"
+            self.find("policy", f"record {index}", what, "others may be shown another history, without this release")
+        return f"; its head of {found.size} records is cosigned by {', '.join(found.names) or 'nobody'}"
 
     def release(self) -> Record[kinds.Release]:
         """The release record."""

@@ -9,8 +9,9 @@ from typing import Annotated, Final
 
 import typer
 
+from rbl.cli import witness
 from rbl.cli.app import noun, settings
-from rbl.cli.output import AlwaysJson, AsJson, document, mark, progress, show_record, table
+from rbl.cli.output import AlwaysJson, AsJson, AsPolicy, document, mark, progress, show_record, table
 from store.errors import InputError
 
 _LONGEST: Final = 16  # digits of an index
@@ -166,6 +167,7 @@ def verify(
     ctx: typer.Context,
     where: Annotated[str | None, typer.Argument(help="An audit bag (.tar); the folder of -C if none.")] = None,
     pin: Annotated[str | None, typer.Option(help="Digest of trust root 1, known from elsewhere.")] = None,
+    policy: AsPolicy = None,
     pin_file: Annotated[
         Path | None, typer.Option(help="Your own file of what was verified before: only what is new is read.")
     ] = None,
@@ -176,9 +178,10 @@ def verify(
     Example: rbl ledger verify --pin-file ~/bench.pin
     """
     from ledger.verify import verify_ledger
-    from rbl.places import is_elsewhere, open_place, trusted_root
+    from rbl.places import is_elsewhere, open_place, read_policy, trusted_root
     from store.digest import Digest
 
+    demanded = read_policy(policy)
     options = settings(ctx)
     if where is not None and not is_elsewhere(where):
         raise InputError("not a bag", where=where, fix="name a .tar, or a folder with -C DIR")
@@ -191,15 +194,24 @@ def verify(
         pinned, whose = None if pin is None else Digest.parse(pin), ""
         if where is not None:
             pinned, whose = trusted_root(folder, pin)
-        report = verify_ledger(folder, progress=say, pinned=pinned, pin_file=pin_file)
+        report = verify_ledger(folder, progress=say, pinned=pinned, policy=demanded, pin_file=pin_file)
+    witnessed = report.witnessed
     if as_json:
         findings = [{"rule": f.rule, "record": f.record, "consequence": f.consequence} for f in report.findings]
-        heads = {"size": report.size, "root": str(report.root), "verified_before": report.before}
+        by = None if witnessed is None else {"size": witnessed.size, "names": list(witnessed.names)}
+        heads = {"size": report.size, "root": str(report.root), "verified_before": report.before, "witnessed": by}
         document("ledger-verify", ok=not findings, **heads, findings=findings)
     else:
+        if witnessed is not None and witnessed.size:
+            names = ", ".join(witnessed.names) or "nobody, as the policy allows"
+            print(f"{mark(True)} the head of {witnessed.size} records is cosigned by {names}")
         for finding in report.findings:
             print(f"{mark(False)} {finding.rule}: {finding.record}: {finding.consequence}")
         before = f", {report.before} of them verified before" if report.before else ""
         print(f"{mark(not report.findings)} {report.size} records, root {report.root}{before}{whose and ', ' + whose}")
     if report.findings:
         raise typer.Exit(1)
+
+
+app.command()(witness.cosign)
+app.add_typer(witness.app, name="witness")

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -18,13 +19,19 @@ import typer
 if TYPE_CHECKING:
     from ledger.records.record import Record
 
-__all__ = ["AlwaysJson", "AsJson", "document", "mark", "millionths", "progress", "show_record", "table"]
+__all__ = ["AlwaysJson", "AsJson", "AsPolicy", "document", "mark", "millionths", "progress", "show_record", "table"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 """The `--json` option of every verb that lists, shows, runs or verifies."""
 
 AlwaysJson = Annotated[bool, typer.Option("--json", hidden=True)]
 """The same of a verb that prints nothing else; it may be said, and changes nothing."""
+
+AsPolicy = Annotated[
+    Path | None,
+    typer.Option("--policy", metavar="FILE", help="Who must have cosigned: a file of c2sp.org/tlog-policy."),
+]
+"""The `--policy` option of every verification."""
 
 _GREEN: Final = "\x1b[32m"
 _RED: Final = "\x1b[31m"

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from rbl.cli.app import noun, settings
-from rbl.cli.output import AlwaysJson, AsJson, document, mark, progress, show_record
+from rbl.cli.output import AlwaysJson, AsJson, AsPolicy, document, mark, progress, show_record
 from store.errors import CheckFailed, InputError
 
 app = noun("Cut a release and verify it. Example: rbl release freeze first --schedule all")
@@ -56,6 +56,7 @@ def verify(
     digest: Annotated[str | None, typer.Option(help="The release digest that you were given.")] = None,
     pin: Annotated[str | None, typer.Option(help="Digest of trust root 1, known from elsewhere.")] = None,
     processes: Annotated[int | None, typer.Option(min=1, help="How many check at once; changes no result.")] = None,
+    policy: AsPolicy = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify a release in eight steps; exit code 1 and a named finding if anything differs.
@@ -63,9 +64,10 @@ def verify(
     Example: rbl release verify first --digest sha256:…, or rbl release verify first.tar
     """
     from ledger.release.verify import verify as check
-    from rbl.places import is_elsewhere, only_release, open_place
+    from rbl.places import is_elsewhere, only_release, open_place, read_policy
     from store.digest import Digest
 
+    demanded = read_policy(policy)
     where = name if is_elsewhere(name) else None
     if "/" in name and where is None:
         raise InputError(
@@ -75,7 +77,8 @@ def verify(
         raise InputError("a release of what?", where=name, fix="name a bag (.tar) before the release")
     with open_place(where, settings(ctx).directory) as folder:
         name = name if where is None else of or only_release(folder, where)
-        found = check(folder, name, pin=None if pin is None else Digest.parse(pin), processes=processes)
+        known = None if pin is None else Digest.parse(pin)
+        found = check(folder, name, pin=known, processes=processes, policy=demanded)
     as_given = digest is None or found.digest == Digest.parse(digest)
     if as_json:
         document(

@@ -18,7 +18,7 @@ DOCUMENTS = {
     "ledger status": {"origin", "vkey", "size", "root", "checkpoint", "kinds", "open_attempts"},
     "ledger list": {"records"},
     "ledger show 0": {"record", "index", "kind", "roles", "keys", "version"},
-    "ledger verify": {"ok", "size", "root", "verified_before", "findings"},
+    "ledger verify": {"ok", "size", "root", "verified_before", "witnessed", "findings"},
     "ledger append": {"indices", "refused"},
     "trust show": {"record", "index", "roles", "keys"},
     "key list": {"keys"},

@@ -1,4 +1,4 @@
-"""Go's own note and tlog packages open our checkpoints and verify our proofs."""
+"""Go's own note and tlog packages open our checkpoints, cosigned or not, and verify our proofs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ import pytest
 
 from ledger.log import merkle
 from ledger.log.checkpoint import Checkpoint, sign_checkpoint
+from ledger.log.cosignature import CosignerKey, cosign
 from ledger.log.log import LogReader, read_folder
-from ledger.log.note import VerifierKey
+from ledger.log.note import Note, VerifierKey
 from ledger.log.writer import LogWriter
 from ledger.records.keys import Signer
 from store.digest import Digest
@@ -128,3 +129,25 @@ def test_go_judges_the_vectors_as_we_do(build):
     ours |= dict.fromkeys(GO_LETS_PASS, "accepted") | dict.fromkeys(GO_REFUSES, "refused")
     assert answers == ours, done.stdout
     assert len(judged) > 50
+
+
+def test_go_opens_a_cosigned_checkpoint_and_refuses_a_spoilt_one(build):
+    """With a verifier of cosignatures that is not ours; the lines of keys that it does not know are passed over."""
+    checker, name = build("cosignature"), "witness.example/w1"
+    log, witness, stranger = (Signer.from_seed(letter * 32) for letter in (b"l", b"w", b"s"))
+    head = Checkpoint(ORIGIN, 41, Digest.of(b"root"))
+
+    def asked(note):
+        words = [checker, str(VerifierKey(ORIGIN, log.public)), str(CosignerKey(name, witness.public))]
+        return subprocess.run(words, input=note.format(), capture_output=True, check=False)
+
+    bare = Note.parse(sign_checkpoint(head, log))
+    assert asked(bare).stdout.decode() == f"{ORIGIN}\n"
+    foreign = bare.signed_also(cosign(head, "witness.example/other", stranger, 1679315147))
+    assert asked(foreign).stdout.decode() == f"{ORIGIN}\n"
+    cosigned = foreign.signed_also(cosign(head, name, witness, 1679315147))
+    assert asked(cosigned).stdout.decode() == f"{ORIGIN}\n{name} 1679315147\n"
+    spoilt = bare.signed_also(cosign(Checkpoint(ORIGIN, 42, head.root), name, witness, 1679315147))
+    refused = asked(spoilt)
+    assert refused.returncode == 1
+    assert b"invalid signature" in refused.stderr

@@ -200,6 +200,19 @@ def _forked() -> tuple[Scene, Scene]:
     return scene, other
 
 
+@attack("rollback", "records are cut off, and a cosigned head of them was left", "rollback", "log/cosigned/4")
+def cosigned_head_cut_off():
+    scene = small()
+    cosigned = {"log/cosigned/4": note_of([*scene.leaves, b"more"]), "log/cosigned/2": note_of(scene.leaves[:2])}
+    return scene.given(cosigned)
+
+
+@attack("fork", "the log was replaced, and a cosigned head of the first one was left", "fork", "log/cosigned/2")
+def cosigned_head_of_another_history():
+    scene, other = _forked()
+    return other.given({"log/cosigned/2": note_of([*scene.leaves[:1], b"another"])})
+
+
 @attack("fork", "another history of the same size, signed by the same key", "equivocation", "log")
 def forked_at_the_same_size():
     scene, other = _forked()

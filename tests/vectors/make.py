@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.vectors import attempts, records, trust
 from tests.vectors.attacks import ATTACKS
+from tests.vectors.policies import policies
 from tests.vectors.proofs import proofs
 from tests.vectors.releases import releases
 
@@ -26,6 +27,9 @@ def vectors() -> Iterator[tuple[str, dict[str, Any]]]:
     for name, proof in proofs().items():
         expected = [] if proof.rule is None else [{"rule": proof.rule}]
         yield name, _vector(proof.check, proof.attack, proof.source, proof.given, expected)
+    for name, demand in policies().items():
+        expected = [] if demand.rule is None else [{"rule": demand.rule}]
+        yield name, _vector("policy", demand.attack, demand.source, demand.given, expected)
     for name, found in releases().items():
         yield name, _vector("release", found.attack, found.source, found.given, found.expected)
 

@@ -16,8 +16,9 @@ from ledger.folder import Folder
 from ledger.log import merkle
 from ledger.log.checkpoint import open_checkpoint
 from ledger.log.log import LogReader
-from ledger.log.note import VerifierKey
+from ledger.log.note import Note, VerifierKey
 from ledger.log.pin import Pin
+from ledger.log.policy import Policy
 from ledger.log.proof import TlogProof
 from ledger.records.kinds import Head
 from ledger.release.verify import verify
@@ -100,4 +101,18 @@ def _receipt(given: Given) -> None:
     proof.verify(raw(given["entry"]), given["origin"], [VerifierKey.parse(text) for text in given["vkeys"]])
 
 
-CHECKS = {"note": _note, "inclusion": _inclusion, "consistency": _consistency, "log": _log, "receipt": _receipt}
+def _policy(given: Given) -> None:
+    policy = Policy.parse(raw(given["policy"]))
+    found = policy.judge(Note.parse(raw(given["note"])), given["origin"])
+    if not found.ok:
+        raise LogInvalid("policy", found.missing)
+
+
+CHECKS = {
+    "note": _note,
+    "inclusion": _inclusion,
+    "consistency": _consistency,
+    "log": _log,
+    "receipt": _receipt,
+    "policy": _policy,
+}

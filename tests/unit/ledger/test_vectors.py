@@ -31,6 +31,6 @@ def test_the_generator_gives_the_same_bytes():
 
 def test_every_kind_of_check_has_attacks_and_a_control():
     found = Counter((vector["check"], bool(vector["expect"]["findings"])) for _, vector in vectors())
-    for check in ("ledger", "release", "note", "inclusion", "consistency", "receipt", "log"):
+    for check in ("ledger", "release", "note", "inclusion", "consistency", "receipt", "log", "policy"):
         assert found[check, False] >= 1, check
         assert found[check, True] >= 6, check

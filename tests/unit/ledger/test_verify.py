@@ -10,11 +10,16 @@ import pytest
 
 from ledger.folder import Folder
 from ledger.log import merkle
-from ledger.log.authority import read_checkpoint
+from ledger.log.authority import read_checkpoint, read_note
+from ledger.log.checkpoint import Checkpoint
+from ledger.log.cosignature import CosignerKey, cosign
+from ledger.log.cosigned import collect
+from ledger.log.policy import Policy
 from ledger.reader import Ledger
 from ledger.records import kinds
 from ledger.records.envelope import Envelope
 from ledger.records.gate import Gate
+from ledger.records.keys import Signer
 from ledger.records.record import Record
 from ledger.records.statement import sign_statement
 from ledger.sequencer import Sequencer, submit
@@ -199,3 +204,86 @@ def test_a_trust_root_beside_the_log_must_be_the_one_in_it(small):
 def test_another_pin_is_a_finding(small):
     (finding,) = verify_ledger(small, pinned=Digest.of(b"another")).findings
     assert finding.rule == "trust"
+
+
+WITNESSES = {name: Signer.from_seed(name.encode() * 32) for name in "abc"}
+KEYS = {name: CosignerKey(f"witness.example/{name}", signer.public) for name, signer in WITNESSES.items()}
+TWO = Policy.parse(
+    "".join(f"witness {name} {key}\n" for name, key in KEYS.items()).encode() + b"group g 2 a b c\nquorum g\n"
+)
+
+
+def cosigned_by(folder, *names):
+    head = read_checkpoint(folder)
+    collect(folder, read_note(folder), [cosign(head, KEYS[name].name, WITNESSES[name], 1) for name in names])
+    return head.size
+
+
+def test_a_policy_vouches_for_the_records_below_the_largest_head_that_satisfies_it(small):
+    (finding,) = verify_ledger(small, policy=TWO).findings
+    size = read_checkpoint(small).size
+    assert (finding.rule, finding.record) == ("policy", f"records 0 to {size - 1}")
+    assert "another history" in finding.consequence
+    cosigned_by(small, "a")
+    assert [one.rule for one in verify_ledger(small, policy=TWO).findings] == ["policy"]
+    cosigned_by(small, "c")
+    report = verify_ledger(small, policy=TWO)
+    assert (report.findings, report.witnessed.size, report.witnessed.names) == ((), size, ("a", "c"))
+    assert verify_ledger(small).witnessed is None
+    bench.tell(small).case("later", ["functional"])
+    cosigned_by(small, "b")  # alone below the newest head: cosignatures of two heads are not added up
+    report = verify_ledger(small, policy=TWO)
+    (finding,) = report.findings
+    assert (finding.rule, finding.record) == ("policy", f"records {size} to {read_checkpoint(small).size - 1}")
+    assert report.witnessed.size == size
+
+
+def test_a_cosigned_head_shows_what_was_cut_off_to_those_who_remember_nothing(small, tmp_path, monkeypatch):
+    shutil.copytree(small.log, tmp_path / "old")
+    bench.tell(small).case("later", ["functional"])
+    size = cosigned_by(small, "a")
+    kept = (small.log / f"cosigned/{size}").read_bytes()
+    shutil.rmtree(small.log)
+    (tmp_path / "old").rename(small.log)
+    pinned = Digest.of((small.trust / "1.root.json").read_bytes())
+    monkeypatch.setenv("RBL_STATE_HOME", str(tmp_path / "elsewhere"))
+    assert verify_ledger(small, pinned=pinned).findings == ()
+    (small.log / "cosigned").mkdir()
+    (small.log / f"cosigned/{size}").write_bytes(kept)
+    (finding,) = verify_ledger(small, pinned=pinned).findings
+    assert (finding.rule, finding.record) == ("rollback", f"log/cosigned/{size}")
+
+
+def test_a_pin_file_does_not_move_to_a_head_that_the_policy_refuses(small, tmp_path):
+    pin = tmp_path / "pin"
+    size = cosigned_by(small, "a", "b")
+    assert verify_ledger(small, policy=TWO, pin_file=pin).findings == ()
+    bench.tell(small).case("later", ["functional"])
+    for _ in range(2):
+        report = verify_ledger(small, policy=TWO, pin_file=pin)
+        assert ([one.rule for one in report.findings], report.before) == (["policy"], size)
+    last = cosigned_by(small, "b", "c")
+    assert verify_ledger(small, policy=TWO, pin_file=pin).findings == ()
+    assert verify_ledger(small, policy=TWO, pin_file=pin).before == last
+
+
+def test_a_kept_head_that_is_none_is_a_finding_and_counts_for_no_policy(small):
+    size = cosigned_by(small, "a", "b")
+    place = small.log / f"cosigned/{size}"
+    bench.tell(small).case("later", ["functional"])
+    sound = place.read_bytes()
+    place.write_bytes(sound[:-1])
+    (small.log / "cosigned/1").write_bytes(sound)
+    found = [(one.rule, one.record) for one in verify_ledger(small, policy=TWO).findings]
+    last = read_checkpoint(small).size - 1
+    assert found == [
+        ("note", f"log/cosigned/{size}"), ("checkpoint", "log/cosigned/1"), ("policy", f"records 0 to {last}")
+    ]  # fmt: skip
+    spoilt = (
+        read_note(small) + f"{cosign(Checkpoint('x', 1, Digest.of(b'')), KEYS['a'].name, WITNESSES['a'], 1)}\n".encode()
+    )
+    (small.log / "checkpoint").write_bytes(spoilt)
+    assert ("note-signature", "log/checkpoint") in [
+        (one.rule, one.record) for one in verify_ledger(small, policy=TWO).findings
+    ]
+    assert "log/checkpoint" not in [one.record for one in verify_ledger(small).findings]
