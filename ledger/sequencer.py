@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from ledger.folder import Folder
-from ledger.log.authority import has_log, log_keys, open_log, pinned_root
+from ledger.log.authority import has_log, log_keys, open_interrupted, pinned_root
 from ledger.log.checkpoint import Checkpoint, sign_checkpoint
 from ledger.log.journal import Journal
 from ledger.log.lock import Lock
@@ -34,9 +34,10 @@ from ledger.log.tiles import ENTRY_LIMIT
 from ledger.log.tip import Tip
 from ledger.log.writer import LogWriter, write_once
 from ledger.records.envelope import PAYLOAD_TYPE, Envelope
-from ledger.records.keys import Signer
+from ledger.records.keys import Signer, keyid_of
 from ledger.records.kinds import B, Head, Role, TrustRoot
 from ledger.records.record import Record
+from ledger.records.rotation import listed_signer
 from ledger.records.statement import sign_statement
 from store.digest import Digest
 from store.errors import Conflict, InputError, LogInvalid, RecordRejected, Unavailable
@@ -76,7 +77,7 @@ class Sequencer:
         self._journal = Journal(folder.journal / "batches")
         try:
             if has_log(folder) or self._pin.head is not None:
-                self._reader = open_log(folder)
+                self._reader = open_interrupted(folder, self._journal.batches)
             self._check_journal()
             begun = self._reader is not None or bool(self._journal.batches)
             _check_begun(folder, begun=begun or fresh)
@@ -297,9 +298,12 @@ class Sequencer:
 
     def _check_signer(self) -> Signer:
         """The log's key, which the trust root in force must list."""
-        signer = self._signer or self.folder.keys.signer("log")
         roots = [body for body, _ in self._tip.trust_roots]
-        if signer.public not in {key.public for key in log_keys(self.folder.config.origin, roots)}:
+        listed = {keyid_of(key.public) for key in log_keys(self.folder.config.origin, roots)}
+        signer = self._signer
+        if signer is None or signer.keyid not in listed:
+            signer = listed_signer(self.folder.keys, "log", listed)
+        if signer.keyid not in listed:
             self._signer = None
             raise Unavailable(
                 "the log key at hand is not one that the trust root lists",

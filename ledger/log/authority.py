@@ -5,17 +5,19 @@
 
 The first trust root is believed because its digest is pinned outside the folder (`ledger.log.pin`), each later one
 because the thresholds of the one before it and its own signed it. The log's keys are those that any of them lists under
-the role `log`, up to the size from which one of them distrusts them. Neither file times nor names are believed. A
+the role `log`, up to the size from which one of them distrusts them, or at which the log holds a trust root that lists
+them no more: a retired key signs no head that contains what retired it. Neither file times nor names are believed. A
 head smaller than the last that was signed on this machine is a rollback, another root at that size a fork.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ledger.folder import Folder
 from ledger.log.checkpoint import Checkpoint, open_checkpoint
+from ledger.log.journal import Batch
 from ledger.log.log import LogReader, read_folder
 from ledger.log.note import VerifierKey
 from ledger.log.pin import Pin
@@ -29,8 +31,10 @@ from store.digest import Digest
 from store.errors import InputError, LogInvalid, RecordRejected
 
 __all__ = [
+    "check_retired",
     "has_log",
     "log_keys",
+    "open_interrupted",
     "open_log",
     "pin_trust",
     "pinned_root",
@@ -173,11 +177,23 @@ def open_log(folder: Folder, pinned: Digest | None = None) -> LogReader:
         LogInvalid: checkpoint or tiles do not verify, or are not those that this machine remembers.
         InputError: there is no log, or nothing is pinned.
     """
-    remembered = Pin(folder.state).head
-    reader = LogReader(read_folder(folder.log), _read(folder, pinned, remembered))
-    if remembered is not None and reader.root_at(remembered.size) != remembered.root:
-        raise _fork(folder, remembered)
-    return reader
+    return _open(folder, pinned)
+
+
+def open_interrupted(folder: Folder, journaled: Sequence[Batch]) -> LogReader:
+    """The same, for who goes on with the log after a crash.
+
+    Between the writing of a new trust root into `trust/` and of the checkpoint that holds it, the head is the old one,
+    which that root may distrust. The root is not in force yet, for it is in the journal and not in the log.
+    """
+    try:
+        return _open(folder, None)
+    except LogInvalid as error:
+        *before, newest = trust_envelopes(folder)
+        waiting = any(newest.format() in batch.entries for batch in journaled)
+        if error.rule != "note-unsigned" or not before or not waiting:
+            raise
+        return _open(folder, None, len(before))
 
 
 def _chain(envelopes: Sequence[Envelope], origin: str) -> list[TrustRoot]:
@@ -193,17 +209,73 @@ def _chain(envelopes: Sequence[Envelope], origin: str) -> list[TrustRoot]:
     return roots
 
 
-def _read(folder: Folder, pinned: Digest | None, remembered: Head | None) -> Checkpoint:
-    """`remembered` was read before the checkpoint, so that an append in between cannot look like a rollback."""
+def check_retired(
+    folder: Folder,
+    note: bytes,
+    roots: Sequence[TrustRoot],
+    log: Callable[[], LogReader],
+    pinned: Digest | None = None,
+) -> None:
+    """See that no retired key alone signed a checkpoint: one that a trust root which is in it lists no more.
+
+    Args:
+        folder: the benchmark folder.
+        note: the checkpoint, which keys of these roots signed.
+        roots: the chain, oldest first.
+        log: opens the log at the checkpoint, or at a later one; called only where the newest root's keys did not sign.
+        pinned: digest of the first trust root; by default the one this machine remembers.
+
+    Raises:
+        LogInvalid: a retired key did (`retired`).
+    """
+    origin = folder.config.origin
+    size = open_checkpoint(note, origin, log_keys(origin, roots, 0)).size
+    if len(roots) == 1 or _signed(note, origin, log_keys(origin, roots[-1:], size)):
+        return
+    leaves = [envelope.digest for envelope in trust_envelopes(folder, pinned)]
+    for number in range(len(roots), 1, -1):
+        if _signed(note, origin, log_keys(origin, roots[number - 1 :], size)):
+            return
+        after = roots[number - 1].after
+        assert after is not None  # only the first comes after nothing
+        if any(Digest.of(leaf) == leaves[number - 1] for leaf in log().entries(after.size, size)):
+            what = f"{size} records, trust root {number} among them, signed by a log key that it retired"
+            raise LogInvalid("retired", what, where=CHECKPOINT, fix="find the head that the listed key signed")
+
+
+def _signed(note: bytes, origin: str, verifiers: Sequence[VerifierKey]) -> bool:
+    try:
+        open_checkpoint(note, origin, verifiers)
+    except LogInvalid as error:
+        if error.rule != "note-unsigned":
+            raise
+        return False
+    return True
+
+
+def _open(folder: Folder, pinned: Digest | None, versions: int | None = None) -> LogReader:
+    remembered = Pin(folder.state).head
+    reader = LogReader(read_folder(folder.log), _read(folder, pinned, remembered, versions))
+    if remembered is not None and reader.root_at(remembered.size) != remembered.root:
+        raise _fork(folder, remembered)
+    return reader
+
+
+def _read(folder: Folder, pinned: Digest | None, remembered: Head | None, versions: int | None = None) -> Checkpoint:
+    """The checkpoint, under the first so many trust roots.
+
+    `remembered` was read before the checkpoint, so that an append in between cannot look like a rollback.
+    """
     where = str(folder.log / CHECKPOINT)
     if remembered is not None and not has_log(folder):
         raise LogInvalid("rollback", "the checkpoint is gone", where=where, fix="restore the newest log/")
     note = read_note(folder)
     origin = folder.config.origin
-    roots = trust_chain(folder, pinned)
+    roots = trust_chain(folder, pinned)[:versions]
     checkpoint = open_checkpoint(note, origin, log_keys(origin, roots, 0), where=where)
     # a key that is distrusted from some index on does not sign heads beyond it
     open_checkpoint(note, origin, log_keys(origin, roots, checkpoint.size), where=where)
+    check_retired(folder, note, roots, lambda: LogReader(read_folder(folder.log), checkpoint), pinned)
     if remembered is not None and checkpoint.size < remembered.size:
         what = f"{checkpoint.size} records, and {remembered.size} were signed here"
         raise LogInvalid("rollback", what, where=where, fix="restore the newest log/; an older one is not continued")

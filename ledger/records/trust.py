@@ -31,7 +31,7 @@ from ledger.records import keys, kinds
 from ledger.records.envelope import Envelope
 from store.errors import RecordRejected
 
-__all__ = ["SEVERAL_SIGNATURES", "Signed", "TrustState", "distrusted"]
+__all__ = ["SEVERAL_SIGNATURES", "Signed", "TrustState", "check_sound", "distrusted", "public_keys", "signers_of"]
 
 SEVERAL_SIGNATURES: Final = frozenset({"trust-root", "release", "withdrawal"})
 """Kinds whose role may demand a threshold; every other record bears exactly one signature."""
@@ -67,7 +67,7 @@ class _Rules:
     @classmethod
     def of(cls, body: kinds.TrustRoot, before: Mapping[str, int] = _NONE) -> Self:
         """Check a trust root by itself; `before` are the limits of the one it follows."""
-        public = _public(body)
+        public = public_keys(body)
         _check_roles(body, public)
         return cls(body, MappingProxyType(public), {**before, **_limits(body)})
 
@@ -139,7 +139,7 @@ class TrustState:
         """
         public = {} if self._rules is None else self._rules.public
         _check_number(len(envelope.signatures), kind)
-        return self.check_signers(_signers(envelope, public) if public else [], kind, index)
+        return self.check_signers(signers_of(envelope, public) if public else [], kind, index)
 
     def check_signers(self, signers: Sequence[str], kind: str, index: int) -> Signed:
         """The same, of signatures that were verified already.
@@ -211,7 +211,7 @@ class TrustState:
             raise RecordRejected("trust-root", "version 1 comes after nothing, and every other one after a head")
         if before is not None:
             _check_distrust(before, body)
-        signers = _signers(envelope, new.public if before is None else {**before.public, **new.public})
+        signers = signers_of(envelope, new.public if before is None else {**before.public, **new.public})
         counted = set(new.count("root", signers, index))
         if before is not None:
             counted |= set(before.count("root", signers, index))
@@ -228,7 +228,16 @@ def distrusted(roots: Sequence[kinds.TrustRoot]) -> dict[str, int]:
     return found
 
 
-def _signers(envelope: Envelope, public: Mapping[str, bytes]) -> list[str]:
+def check_sound(body: kinds.TrustRoot) -> None:
+    """Check a trust root by itself: its keys, and that every threshold can be met.
+
+    Raises:
+        RecordRejected: `trust-root` or `duplicate-key`.
+    """
+    _Rules.of(body)
+
+
+def signers_of(envelope: Envelope, public: Mapping[str, bytes]) -> list[str]:
     """The id of the key behind each signature, all different.
 
     Raises:
@@ -255,7 +264,12 @@ def _check_number(signatures: int, kind: str) -> None:
         raise RecordRejected("one-signature", f"{signatures} signatures; a {kind} bears exactly one")
 
 
-def _public(body: kinds.TrustRoot) -> dict[str, bytes]:
+def public_keys(body: kinds.TrustRoot) -> dict[str, bytes]:
+    """The keys that a trust root lists: id → 32 raw bytes.
+
+    Raises:
+        RecordRejected: `trust-root` or `duplicate-key`.
+    """
     found: dict[str, bytes] = {}
     for key in body.keys:
         try:

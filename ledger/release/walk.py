@@ -18,7 +18,7 @@ from typing import Final, TypeVar
 
 from ledger.folder import Folder
 from ledger.log import merkle
-from ledger.log.authority import log_keys, read_checkpoint, trust_chain
+from ledger.log.authority import check_retired, log_keys, open_log, read_checkpoint, trust_chain
 from ledger.log.checkpoint import open_checkpoint
 from ledger.log.cosigned import KeptHead
 from ledger.log.pin import Pin
@@ -144,7 +144,9 @@ class Walk:
         origin = self.folder.config.origin
         roots = trust_chain(self.folder, trusted)
         size = open_checkpoint(note, origin, log_keys(origin, roots, 0)).size
-        return open_checkpoint(note, origin, log_keys(origin, roots, size)).head
+        shipped = open_checkpoint(note, origin, log_keys(origin, roots, size))
+        check_retired(self.folder, note, roots, lambda: open_log(self.folder, trusted), trusted)
+        return shipped.head
 
     def rebuild(self) -> Rebuilt:
         """Rebuild the log below its head."""

@@ -35,7 +35,7 @@ NOUNS: Final = {
     "doctor": "Say what this machine can do: formal attempts, re-render only, or verify only.",
     "demo": "Run the whole loop on a bundled case, from an empty folder to a verified release.",
     "key": "Make and list signing keys.",
-    "trust": "Show which keys hold which role.",
+    "trust": "Show and change which keys hold which role.",
     "store": "Put, get and check objects; push and fetch them.",
     "ledger": "Read and verify the log of records.",
     "image": "Build and list the sandbox image.",

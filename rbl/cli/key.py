@@ -30,12 +30,18 @@ def list_keys(ctx: typer.Context, as_json: AsJson = False) -> None:
 def new(
     ctx: typer.Context,
     role: Annotated[Role, typer.Argument(help="The role it is for.")],
+    following: Annotated[
+        bool, typer.Option("--next", help="The key that is to follow the one in use, which goes on signing until then.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a key. It signs nothing that counts until a trust root lists it. Example: rbl key new witness"""
+    from ledger.records.rotation import next_ring
     from rbl.workspace import open_folder
 
     ring = open_folder(settings(ctx).directory).keys
+    if following:
+        ring = next_ring(ring, role)
     signer = ring.create(role)
     if as_json:
         document("key-new", role=role, keyid=signer.keyid, public=signer.public_text, path=str(ring.path(role)))

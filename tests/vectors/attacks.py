@@ -281,5 +281,34 @@ def checkpoint_by_a_distrusted_key():
     return scene.given()
 
 
+@attack(
+    "retired",
+    "the log's old key signs a head that holds the root which retired it",
+    "key out of its range",
+    "checkpoint",
+)
+def checkpoint_by_a_retired_key():
+    scene = small()
+    grant = kinds.Grant(keys=[EXTRA[0].keyid], threshold=1, kinds=[])
+    scene.admit(scene.sign(trust_root(2, after=scene.head, log=grant)))
+    return scene.given()
+
+
+@attack(None, "the log's old key signs the last head before the root which retires it", "key rotation")
+def checkpoint_before_the_key_was_retired():
+    scene = small()
+    grant = kinds.Grant(keys=[EXTRA[0].keyid], threshold=1, kinds=[])
+    after = scene.sign(trust_root(2, after=scene.head, log=grant))
+    return scene.given({"trust/2.root.json": after.format()})
+
+
+@attack(None, "the log's new key signs the head that holds the root which lists it", "key rotation")
+def checkpoint_by_the_next_key():
+    scene = small()
+    grant = kinds.Grant(keys=[EXTRA[0].keyid], threshold=1, kinds=[])
+    scene.admit(scene.sign(trust_root(2, after=scene.head, log=grant)))
+    return scene.given({"log/checkpoint": note_of(scene.leaves, EXTRA[0])})
+
+
 def _base64(scene: Scene) -> str:
     return base64.b64encode(root_of(scene.leaves).raw).decode()

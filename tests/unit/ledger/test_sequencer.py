@@ -13,13 +13,15 @@ import pytest
 from ledger import sequencer
 from ledger.folder import Folder
 from ledger.log.authority import open_log, pin_trust, read_checkpoint, read_note
-from ledger.log.checkpoint import Checkpoint, sign_checkpoint
+from ledger.log.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
 from ledger.log.journal import Journal
 from ledger.log.lock import Lock
+from ledger.log.note import VerifierKey
 from ledger.log.pin import Pin
 from ledger.records import kinds
 from ledger.records.envelope import Envelope, sign
 from ledger.records.keys import Signer
+from ledger.records.rotation import make_next, promote
 from ledger.records.statement import sign_statement
 from ledger.sequencer import Sequencer, begin, spool, submit
 from store.digest import Digest
@@ -627,3 +629,84 @@ def test_a_lock_is_let_go_when_its_holder_dies(tmp_path):
     os.waitpid(child, 0)
     with Lock(Path(tmp_path / "lock"), wait=0):
         pass
+
+
+# ------------------------------------------------------------------------------------------------- another log key
+
+
+def rotated(folder, distrusted=None):
+    """Trust root 2, which lists the next log key in place of the one in use."""
+    signers = {role: folder.keys.signer(role) for role in KINDS}
+    after = make_next(folder.keys, "log")
+    head = read_checkpoint(folder).head
+    body = trust_root(signers | {"log": after}, version=2, after=head, distrusted=distrusted)
+    return after, sign_statement(body, [signers["root"]])
+
+
+def test_the_log_key_changes_with_the_trust_root_that_lists_the_next_one(folder):
+    old = folder.keys.signer("log")
+    after, envelope = rotated(folder)
+    with Sequencer.open(folder) as sequencer:
+        assert sequencer.append([envelope]) == [1]
+    assert read_checkpoint(folder).head.size == 2, "signed by the next key, and read under it"
+    assert folder.keys.signer("log").keyid == old.keyid, "no file was moved"
+    with Sequencer.open(folder) as sequencer:
+        assert sequencer.append(signed(folder, [1])) == [2]
+    assert promote(folder.keys, "log", {after.keyid})
+    with Sequencer.open(folder) as sequencer:
+        assert sequencer.append(signed(folder, [2])) == [3]
+
+
+def test_a_retired_log_key_signs_no_head_that_holds_what_retired_it(folder):
+    old = folder.keys.signer("log")
+    with Sequencer.open(folder) as sequencer:
+        sequencer.append(signed(folder, [1]))
+        after, envelope = rotated(folder)
+        sequencer.append(signed(folder, [2]))
+    last = read_checkpoint(folder)
+    note = read_note(folder)
+    assert last.size == 3
+    with Sequencer.open(folder) as sequencer:
+        sequencer.append([envelope])  # made after 2 records, and it is record 3
+        sequencer.append(signed(folder, [3]))
+    log = open_log(folder)
+    for size in (4, 5):
+        head = Checkpoint(ORIGIN, size, log.root_at(size))
+        (folder.log / "checkpoint").write_bytes(sign_checkpoint(head, old))
+        with pytest.raises(LogInvalid) as caught:
+            forgotten(folder, open_log)
+        assert caught.value.rule == "retired"
+        (folder.log / "checkpoint").write_bytes(sign_checkpoint(head, after))
+        assert forgotten(folder, read_checkpoint).size == size
+    (folder.log / "checkpoint").write_bytes(note)
+    assert forgotten(folder, read_checkpoint) == last, "what it signed before stands"
+
+
+def forgotten(folder, read):
+    """Read as a machine does that has seen no head of this log."""
+    pinned = Pin(folder.state).trust_root
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RBL_STATE_HOME", str(folder.root / "elsewhere"))
+        return read(folder, pinned)
+
+
+@pytest.mark.parametrize("from_index", [None, 1])
+def test_a_crash_between_the_trust_root_and_the_head_it_changes_is_finished(folder, monkeypatch, from_index):
+    old = folder.keys.signer("log")
+    with Sequencer.open(folder) as appending:
+        appending.append(signed(folder, [1, 2]))
+    after, envelope = rotated(folder, None if from_index is None else {old: from_index})
+
+    def crash(_self, _note):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, Sequencer.open(folder) as appending:
+        patch.setattr("ledger.log.writer.LogWriter.publish", crash)
+        with pytest.raises(KeyboardInterrupt):
+            appending.append([envelope])
+    assert (folder.trust / "2.root.json").exists()
+    sequencer._tips.clear()
+    with Sequencer.open(folder) as again:
+        assert again.size == 4
+    assert open_checkpoint(read_note(folder), ORIGIN, [VerifierKey(ORIGIN, after.public)]).size == 4
+    assert read_checkpoint(folder).size == 4
