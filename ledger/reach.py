@@ -77,6 +77,10 @@ def named(body: kinds.Body) -> list[Named]:
             found = [("events", body.events, False)]
         case kinds.Release():
             found = [("results", body.results, False), ("leaves", body.leaves, False)]
+        case kinds.Reveal():
+            found = [("kit, in clear", body.kit, False)]
+        case kinds.Calibration():
+            found = [("report", body.report, False)]
     return found
 
 
