@@ -32,6 +32,7 @@ from ledger.reader import Ledger
 from ledger.records import kinds
 from ledger.records.record import Record
 from ledger.release import evidence
+from ledger.release.cutoff import Scope
 from ledger.release.draft import Draft
 from ledger.release.package import FILES
 from store.bagit import Source, write
@@ -82,7 +83,8 @@ class Export:
         record = ledger.release(name)
         store = folder.store
         draft = Draft.of(ledger.records, record.body.cutoff, record.body.schedule)
-        reached = _reached(store, evidence.needed(draft.cut, draft.scope, record.body))
+        needed = evidence.needed(draft.cut, draft.scope, record.body)
+        reached = _reached(store, {**needed, **_revealed(ledger, draft.scope)})
         files = {
             "rbl.toml": Source.of(Config(folder.config.origin).format().encode()),
             "log/checkpoint": Source.of(note),
@@ -148,6 +150,13 @@ def _reached(store: ObjectStore, named: Mapping[Digest, evidence.Named]) -> list
     for digest in found:
         store.size(digest)
     return sorted(found)
+
+
+def _revealed(ledger: Ledger, scope: Scope) -> dict[Digest, evidence.Named]:
+    """The kits of the release's cases that are in clear: with them everybody can grade again."""
+    committed = {case.body.sealed.commitment for case in scope.cases.values()}
+    revealed = [record.body for record in ledger.of(kinds.Reveal) if record.body.kit in committed]
+    return {body.kit: evidence.Named(f"case {body.case.id}: kit, in clear") for body in revealed}
 
 
 def _left_out(ledger: Ledger, store: ObjectStore, reached: list[Digest]) -> dict[str, int]:
