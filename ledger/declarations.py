@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from ledger.announce import Stamp, announce
 from ledger.folder import Folder
+from ledger.naming import case_version
 from ledger.reader import Ledger
 from ledger.records import kinds
 from ledger.records.record import Record
@@ -262,7 +263,4 @@ def _content(body: kinds.Body) -> dict[str, object]:
 
 
 def _case(ledger: Ledger, text: str) -> Record[kinds.Case]:
-    case, _, version = text.partition("@")
-    if version and not (version.isascii() and version.isdigit()):
-        raise InputError(f"not a case version: {text!r}", fix="write id@1")
-    return ledger.case(case, int(version) if version else None)
+    return ledger.case(*case_version(text))

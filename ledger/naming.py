@@ -15,13 +15,28 @@ from typing import Final
 from ledger.records import kinds
 from store.errors import InputError
 
-__all__ = ["choose_attempt", "choose_named", "name_of", "suggest"]
+__all__ = ["case_version", "choose_attempt", "choose_named", "name_of", "suggest"]
 
 _CLOSE: Final = 3
 """How many near names an error lists."""
 
+_DIGITS: Final = 9
+"""Of a version."""
+
 _LISTED: Final = 12
 """How many of all names."""
+
+
+def case_version(name: str) -> tuple[str, int | None]:
+    """Id and version of `id@version`; an id alone means the newest, which is None.
+
+    Raises:
+        InputError: what stands behind the @ is no number.
+    """
+    case, _, version = name.partition("@")
+    if version and not (version.isascii() and version.isdigit() and len(version) <= _DIGITS):
+        raise InputError(f"not a case version: {name!r}", fix="write id@1")
+    return case, int(version) if version else None
 
 
 def choose_attempt(name: str, ids: Sequence[str]) -> str:

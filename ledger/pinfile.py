@@ -36,7 +36,7 @@ from store.errors import Conflict, HarnessError, InputError
 __all__ = ["Doubt", "PinFile", "Said", "Signed", "Verdict"]
 
 _MARK: Final = 0x72626C50  # "rblP", SQLite's application_id
-_RULES: Final = 1
+_RULES: Final = 2
 """Raised whenever a rule of admission or the shape of the tables changes: a file of other rules begins anew."""
 
 _TABLES: Final = """
@@ -241,6 +241,11 @@ class PinFile:
         """The state of an attempt, or None."""
         found: bytes | None = self._one("select state from attempts where id = ?", attempt)
         return found
+
+    def attempts(self) -> Iterator[tuple[str, bytes]]:
+        """Every attempt and its state; read only when a kit is revealed."""
+        with _refused(self.path):
+            yield from self._db.execute("select id, state from attempts")
 
     def slot(self, slot: bytes) -> str | None:
         """The attempt that used a place of a schedule, or None."""

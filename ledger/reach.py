@@ -14,13 +14,14 @@ from collections.abc import Iterator
 
 from ledger.reader import Ledger
 from ledger.records import kinds
+from ledger.records.record import Record
 from store import disk
 from store.digest import Digest
 from store.errors import InputError
 from store.objects import ObjectStore
 from store.tree import Tree
 
-__all__ = ["named", "reachable"]
+__all__ = ["named", "reachable", "reaching"]
 
 _TREE = "application/vnd.rbl.tree.v1+json"
 
@@ -39,18 +40,26 @@ def reachable(ledger: Ledger, store: ObjectStore) -> dict[Digest, str]:
         HarnessError: the disk refused.
     """
     found: dict[Digest, str] = {}
+    for digest, record, place in reaching(ledger, store):
+        found.setdefault(digest, f"record {record.index} ({record.kind}) {place}")
+    return found
+
+
+def reaching(ledger: Ledger, store: ObjectStore) -> Iterator[tuple[Digest, Record, str]]:
+    """Objects, each with a record and the place in it that reaches it, in the order of the log; some more than once.
+
+    Arguments and errors as `reachable`.
+    """
     looked: set[Digest] = set()
     for record in ledger.records:
         for place, digest, is_tree in named(record.body):
             if digest is None:
                 continue
-            by = f"record {record.index} ({record.kind}) {place}"
-            found.setdefault(digest, by)
+            yield digest, record, place
             if is_tree and digest not in looked:
                 looked.add(digest)
                 for path, entry in _entries(store, digest):
-                    found.setdefault(entry, f"{by}: {path}")
-    return found
+                    yield entry, record, f"{place}: {path}"
 
 
 def named(body: kinds.Body) -> list[Named]:
@@ -77,6 +86,10 @@ def named(body: kinds.Body) -> list[Named]:
             found = [("events", body.events, False)]
         case kinds.Release():
             found = [("results", body.results, False), ("leaves", body.leaves, False)]
+        case kinds.Reveal():
+            found = [("kit, in clear", body.kit, False)]
+        case kinds.Calibration():
+            found = [("report", body.report, False)]
     return found
 
 

@@ -4,13 +4,14 @@
     fetch_reached(folder, pick(folder, "origin"))
 
 The source page of a case is for curators alone: it travels only when it is asked for. What no record names, such as
-what was drawn while a case was verified, stays.
+what was drawn while a case was verified, stays; what was erased travels no more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ledger.erasure import erased
 from ledger.folder import Folder
 from ledger.reach import named
 from ledger.reader import Ledger
@@ -59,16 +60,20 @@ def push_reached(
     Raises:
         InputError, ObjectCorrupt, HarnessError: as `store.remote.push`.
     """
-    store = folder.store
+    store, ledger = folder.store, Ledger.open(folder)
+    gone = erased(ledger.of(kinds.Erasure)).keys()
     parts: dict[Digest, None] = {}
     trees: dict[Digest, None] = {}
-    for digest, is_tree in _named(Ledger.open(folder), sources=sources):
+    for digest, is_tree in _named(ledger, sources=sources):
         (trees if is_tree else parts)[digest] = None
     for tree in trees:
         if store.has(tree):
             parts |= dict.fromkeys(item.digest for item in _parts(store, tree))
-    sent = push(store, remote, [digest for digest in parts if digest not in trees], progress, jobs)
-    return sent + push(store, remote, list(trees), progress, jobs) + push_dvc(store, remote, progress, jobs)
+    sent = push(
+        store, remote, [digest for digest in parts if digest not in trees and digest not in gone], progress, jobs
+    )
+    listings = [digest for digest in trees if digest not in gone]
+    return sent + push(store, remote, listings, progress, jobs) + push_dvc(store, remote, progress, jobs)
 
 
 def fetch_reached(
@@ -80,11 +85,12 @@ def fetch_reached(
     """
     if not (folder.objects / "layout.json").exists():
         ObjectStore.create(folder.objects)
-    store = folder.store
-    found = list(_named(Ledger.open(folder), sources=sources))
+    store, ledger = folder.store, Ledger.open(folder)
+    gone = erased(ledger.of(kinds.Erasure)).keys()
+    found = [item for item in _named(ledger, sources=sources) if item[0] not in gone]
     first = fetch(store, remote, [Wanted(digest) for digest, _ in found], progress, jobs)
     trees = dict.fromkeys(digest for digest, is_tree in found if is_tree and store.has(digest))
-    parts = {part.digest: part for tree in trees for part in _parts(store, tree)}
+    parts = {part.digest: part for tree in trees for part in _parts(store, tree) if part.digest not in gone}
     return first + fetch(store, remote, parts.values(), progress, jobs)
 
 

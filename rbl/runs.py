@@ -161,16 +161,18 @@ def regrade(folder: Folder, attempt: str) -> dict[str, Any]:
 
     Raises:
         InputError: the attempt has no verdict.
-        Unavailable: the identity that opens its kit is not at hand.
+        Unavailable: its kit is not revealed, and the identity that opens it is not at hand.
     """
     ledger = Ledger.open(folder)
     records = ledger.attempt(attempt)
     if records.evaluation is None or records.captures is None:
         raise InputError("the attempt has no verdict to compare with", where=records.id)
     identity = folder.keys.identity_path
-    if not identity.is_file():
+    kit = ledger.get_as(records.opened.body.case.record, kinds.Case).body.sealed.commitment
+    revealed = any(record.body.kit == kit for record in ledger.of(kinds.Reveal))
+    if not identity.is_file() and not revealed:
         raise Unavailable(
-            "the identity that opens sealed kits is not at hand",
+            "the identity that opens sealed kits is not at hand, and this kit is not revealed",
             where=str(identity),
             fix="run on the evaluator's machine, or copy it there with mode 600",
         )
@@ -181,12 +183,14 @@ def regrade(folder: Folder, attempt: str) -> dict[str, Any]:
         weights=weights_of(ledger, records.opened),
         after=ledger.head,
         issued_at=records.evaluation.body.issued_at,
+        revealed=not identity.is_file(),
     )
     recorded = msgspec.to_builtins(records.evaluation.body.verdict, enc_hook=str)
     computed = verdict(folder, request)
     return {
         "id": records.id,
         "same": recorded == computed,
+        "kit": "in clear" if request.revealed else "sealed",
         "recorded": recorded["total"],
         "computed": computed["total"],
         "recorded_evaluator": str(records.evaluation.body.evaluator),

@@ -45,6 +45,7 @@ class Request:
         weights: the protocol's public dimension weights.
         after: head of the log the verdict is made after.
         issued_at: RFC 3339 in UTC.
+        revealed: whether the kit is read in clear, which nobody's identity is needed for.
     """
 
     attempt: str
@@ -53,6 +54,7 @@ class Request:
     weights: dict[str, int]
     after: kinds.Head
     issued_at: str
+    revealed: bool = False
 
 
 @cache
@@ -107,6 +109,7 @@ def _document(folder: Folder, request: Request, outbox: Path) -> Json:
         "identity": str(folder.keys.identity_path),
         "outbox": str(outbox),
         "issued_at": request.issued_at,
+        "revealed": request.revealed,
     }
 
 

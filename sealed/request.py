@@ -5,8 +5,9 @@
      "origin":"example.org/bench","outbox":"/…","protocol_weights":{"functional":2,"global_visual":1}}
 
 Two leaves carry the records whole, so that their digests are what the verdict cites; `case` and `captures` may stand in
-their place as plain bodies, for a case that is not published yet. Objects are read and hashed again, never written. The
-kit must be the one that the case committed to before any attempt, or nothing is judged.
+their place as plain bodies, for a case that is not published yet. With `"revealed":true` the kit is read in clear, as
+the object that the case committed to, and the identity is not asked for. Objects are read and hashed again, never
+written. The kit must be the one that the case committed to before any attempt, or nothing is judged.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ class _Wire(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     key: str = ""
     outbox: str = ""
     issued_at: str
+    revealed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class Request:
         case_digest, captures_digest: of their leaves; of their canonical bodies where there is no leaf.
         weights: the protocol's, by dimension.
         places: files and folders.
+        revealed: the kit is in the store in clear.
     """
 
     origin: str
@@ -87,6 +90,7 @@ class Request:
     captures_digest: Digest
     weights: Mapping[str, int]
     places: Places
+    revealed: bool = False
 
     @classmethod
     def parse(cls, data: bytes) -> Self:
@@ -116,6 +120,7 @@ class Request:
             places=Places(
                 Path(wire.key), Path(wire.identity), Path(wire.objects), Path(wire.outbox) if wire.outbox else None
             ),
+            revealed=wire.revealed,
         )
 
 
@@ -173,8 +178,10 @@ def _check(request: Request) -> None:
             raise RuleBroken("inputs", what, where=request.attempt, fix="ask again with the attempt's own records")
 
 
-def _open(request: Request, objects: _Objects) -> tuple[OpenedKit, Baselines]:
+def _open(request: Request, objects: _Objects) -> tuple[OpenedKit, Baselines | None]:
     sealed = request.case.sealed
+    if request.revealed:  # without an identity there is no key for a cache either
+        return _checked(request, objects.read(sealed.commitment)), None
     try:
         identity = request.places.identity.read_text("ascii")
     except (OSError, UnicodeDecodeError) as error:
@@ -192,10 +199,14 @@ def _open(request: Request, objects: _Objects) -> tuple[OpenedKit, Baselines]:
             where=str(sealed.kit),
             fix="restore the kit that was sealed when the case was frozen",
         )
+    return _checked(request, data), Baselines.of(identity, sealed.commitment, evaluator_digest())
+
+
+def _checked(request: Request, data: bytes) -> OpenedKit:
     opened = open_kit(data)
     if (opened.kit.case, opened.kit.version) != (request.case.id, request.case.version):
         raise RuleBroken("commitment", "the kit is another case's", where=f"{opened.kit.case} v{opened.kit.version}")
-    return opened, Baselines.of(identity, sealed.commitment, evaluator_digest())
+    return opened
 
 
 def _shots(captures: kinds.Captures, objects: _Objects) -> Iterator[tuple[str, Files | str]]:

@@ -6,9 +6,10 @@
     admitted.check(body)                       # what a case, split, schedule, withdrawal or release cites
     admitted.add(record)
 
-A declaration stands for one content for ever: `redefined` refuses a second case version, split, protocol, entry or
-schedule of a name. Attempts have a module of their own (`ledger.records.attempts`). Of their records, which are nearly
-all of a log, the kind and the attempt are kept and nothing else: no rule asks for more, and memory stays small.
+A declaration stands for one content for ever: `redefined` refuses a second case version, split, protocol, entry,
+schedule or calibration of a name, and a second reveal of a kit. Attempts have a module of their own
+(`ledger.records.attempts`). Of their records, which are nearly all of a log, the kind and the attempt are kept and
+nothing else: no rule asks for more, and memory stays small.
 """
 
 from __future__ import annotations
@@ -125,6 +126,33 @@ class Admitted:
         """
         return cast("Record[kinds.B]", self._declaration(self.expect(digest, wanted)))
 
+    def attempt(self, digest: Digest, wanted: type[kinds.Body]) -> str:
+        """The attempt of the record with this leaf digest, which is of one kind that belongs to attempts.
+
+        Raises:
+            RecordRejected: there is none yet, or it is of another kind (`unknown-reference`).
+        """
+        self.expect(digest, wanted)
+        attempt = self._find(digest).attempt
+        assert attempt is not None
+        return attempt
+
+    def known(self, digest: Digest) -> None:
+        """Check that a record with this leaf digest is there, whatever it is.
+
+        Raises:
+            RecordRejected: there is none yet (`unknown-reference`).
+        """
+        self._find(digest)
+
+    def revealed(self, kit: Digest) -> int | None:
+        """The number of the record that revealed a kit, or None."""
+        digest = self._named(_revealed(kit))
+        return None if digest is None else self._find(digest).number
+
+    def _named(self, name: tuple[str, ...]) -> Digest | None:
+        return self._names.get(name) or self._kept.named(name)
+
     def entry(self, ref: kinds.Ref) -> Record[kinds.Entry]:
         """The entry that is named.
 
@@ -157,7 +185,7 @@ class Admitted:
         if type(body) in _OF_ATTEMPTS:
             return
         name = _name(body)
-        before = None if name is None else self._names.get(name) or self._kept.named(name)
+        before = None if name is None else self._named(name)
         if name is not None and before is not None:
             what = f"the {' '.join(name)} is recorded already, as {before}"
             raise RecordRejected("redefined", what, fix="choose another name or version")
@@ -225,14 +253,20 @@ def attempt_of(body: kinds.Body) -> str | None:
     return body.attempt
 
 
+def _revealed(kit: Digest) -> tuple[str, ...]:
+    return ("revealed kit", str(kit))
+
+
 def _name(body: kinds.Body) -> tuple[str, ...] | None:
     match body:
         case kinds.Case():
             return ("case", f"{body.id}@{body.version}")
-        case kinds.Split() | kinds.Protocol() | kinds.Schedule():
+        case kinds.Split() | kinds.Protocol() | kinds.Schedule() | kinds.Calibration():
             return (kinds.kind_of(type(body)), body.name)
         case kinds.Entry():
             return ("entry", body.id)
+        case kinds.Reveal():
+            return _revealed(body.kit)
         case _:
             return None
 

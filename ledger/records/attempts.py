@@ -155,6 +155,17 @@ class Attempts:
             raise RecordRejected("not-opened", f"the attempt {attempt} was not opened", fix="append its opening first")
         return found
 
+    def case(self, attempt: str) -> Digest:
+        """Leaf digest of the case version that an admitted attempt was opened on."""
+        return self._known(attempt).case
+
+    def unclosed(self) -> Iterator[tuple[str, Digest]]:
+        """Every open attempt, with the leaf digest of its case version."""
+        before = ((name, _Attempt.unpack(state)) for name, state in self._kept.attempts() if name not in self._attempts)
+        for name, known in (*self._attempts.items(), *before):
+            if known.outcome is None:
+                yield name, known.case
+
     # ------------------------------------------------------------------------------------------------- openings
 
     def _check_opening(self, body: kinds.AttemptOpened) -> None:

@@ -15,6 +15,7 @@ The sequencer admits before it appends, and every reader admits again. The rules
                                                             what a declaration cites: `admitted`
     not-opened  duplicate-attempt  chain  closed  closed-twice  captures-twice  plan  other-attempt  other-case
     commitment  retry                                       the life of an attempt: `attempts`
+    revealed  ballots                                       what is said once attempts are made: `later`
 
 It is pure: `root_at` gives the root that the log had at a size. That leaf 0 is the pinned trust root is the caller's to
 check, and so is that the leaves are those of a signed checkpoint. Which of several verdicts counts is the release's.
@@ -31,6 +32,7 @@ from ledger.records.attempts import Attempts
 from ledger.records.envelope import Envelope
 from ledger.records.examined import Examined
 from ledger.records.kept import Kept, Nothing
+from ledger.records.later import Later
 from ledger.records.numbered import Numbered
 from ledger.records.record import Record
 from ledger.records.statement import Statement
@@ -65,6 +67,7 @@ class Gate:
         self._heads: dict[int, Digest] = {}  # some that this log had: many records are made after one head
         self.admitted: Final = Admitted(self._kept)
         self.attempts: Final = Attempts(self.admitted, self._kept)
+        self._later: Final = Later(self.admitted, self.attempts)
 
     @property
     def size(self) -> int:
@@ -146,6 +149,7 @@ class Gate:
             self._check_head(body.cutoff, index)
         self.admitted.check(body)
         self.attempts.check(body)
+        self._later.check(body)
         record = Record(index, digest, payload, body, kind, by.keyids, by.role)
         self._payloads.add(payload.raw)
         self.admitted.add(record)

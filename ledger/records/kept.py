@@ -8,7 +8,7 @@ was true when this machine verified those records. `ledger.verified` keeps one i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Protocol
@@ -77,6 +77,10 @@ class Kept(Protocol):
         """The state of an attempt, as `ledger.records.attempts` packed it, or None."""
         ...
 
+    def attempts(self) -> Iterable[tuple[str, bytes]]:
+        """Every attempt and its state."""
+        ...
+
     def slot(self, slot: bytes) -> str | None:
         """The attempt that used a place of a schedule, or None."""
         ...
@@ -112,6 +116,10 @@ class Nothing:
     def attempt(self, attempt: str) -> bytes | None:  # noqa: ARG002
         """None."""
         return None
+
+    def attempts(self) -> Iterable[tuple[str, bytes]]:
+        """None."""
+        return ()
 
     def slot(self, slot: bytes) -> str | None:  # noqa: ARG002
         """None."""

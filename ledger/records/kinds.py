@@ -8,8 +8,8 @@ together. Sizes are bytes, times are milliseconds, scores are millionths (0 to 1
     kind_of(type(body))              # "attempt-opened"
     to_json(body), from_json("attempt-opened", {...})
 
-The pieces of bodies are in `ledger.records.parts`, and are handed on from here. No rule of admission lives here: those
-are in `ledger.records.gate`.
+What is said once attempts are made is in `ledger.records.sidecars`, the pieces of bodies are in `ledger.records.parts`;
+both are handed on from here. No rule of admission lives here: those are in `ledger.records.gate`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ from typing import Final, Literal, TypeVar, cast
 
 import msgspec
 
+from ledger.records.body import Body
 from ledger.records.parts import (
     DIMENSIONS,
     FULL,
     Agent,
+    Agreement,
     Artifact,
     ArtifactClass,
     Backend,
+    Ballot,
     CaseRef,
     Chain,
     Check,
@@ -50,6 +53,7 @@ from ledger.records.parts import (
     encode,
     part,
 )
+from ledger.records.sidecars import Calibration, Erasure, Preferences, Reveal, Withdrawal
 from store.canonical import Json
 from store.digest import Digest
 from store.errors import InputError, SchemaError
@@ -60,6 +64,7 @@ __all__ = [
     "KINDS",
     "ROLE_KINDS",
     "Agent",
+    "Agreement",
     "Artifact",
     "ArtifactClass",
     "Artifacts",
@@ -67,7 +72,9 @@ __all__ = [
     "AttemptOpened",
     "B",
     "Backend",
+    "Ballot",
     "Body",
+    "Calibration",
     "Captures",
     "Case",
     "CaseRef",
@@ -75,6 +82,7 @@ __all__ = [
     "Check",
     "Dimension",
     "Entry",
+    "Erasure",
     "Evaluation",
     "EvaluationFailed",
     "Grant",
@@ -82,12 +90,14 @@ __all__ = [
     "Limits",
     "Outcome",
     "Part",
+    "Preferences",
     "Protocol",
     "PublicKey",
     "Purpose",
     "Ref",
     "Release",
     "RenderEnvironment",
+    "Reveal",
     "Role",
     "Schedule",
     "Sealed",
@@ -107,21 +117,7 @@ __all__ = [
     "to_json",
 ]
 
-B = TypeVar("B", bound="Body")
-
-
-class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What every record says.
-
-    Attributes:
-        ledger: origin of the log it is meant for (no replay into another).
-        after: the head it was made after; null only in the very first record.
-        issued_at: RFC 3339 in UTC, informative (`2026-11-30T23:05:01Z`).
-    """
-
-    ledger: str
-    after: Head | None
-    issued_at: str
+B = TypeVar("B", bound=Body)
 
 
 class TrustRoot(Body, frozen=True, kw_only=True):
@@ -294,18 +290,6 @@ class AttemptClosed(Body, frozen=True, kw_only=True):
     events: Digest | None
 
 
-class Withdrawal(Body, frozen=True, kw_only=True):
-    """A sidecar: the bytes stay, the standing changes. `reinstates` names the withdrawal that this one lifts."""
-
-    target: Target
-    reason: str
-    detail: str
-    author: str
-    expected: Digest | None
-    observed: Digest | None
-    reinstates: Digest | None
-
-
 class Release(Body, frozen=True, kw_only=True):
     """A frozen split and every attempt that belongs to it, under one root.
 
@@ -340,18 +324,22 @@ KINDS: Final[dict[str, type[Body]]] = {
     "attempt-closed": AttemptClosed,
     "withdrawal": Withdrawal,
     "release": Release,
+    "reveal": Reveal,
+    "erasure": Erasure,
+    "preferences": Preferences,
+    "calibration": Calibration,
 }
-"""Every kind with its body class."""
+"""Every kind with its body class; new ones stand last, because an index of a log numbers them in this order."""
 
 ROLE_KINDS: Final[dict[Role, tuple[str, ...]]] = {
     "root": ("trust-root",),
     "curator": ("source", "case", "split"),
-    "release-manager": ("protocol", "entry", "schedule", "withdrawal", "release"),
+    "release-manager": ("protocol", "entry", "schedule", "withdrawal", "release", "reveal", "erasure"),
     "runner": ("attempt-opened", "artifacts", "captures", "attempt-closed"),
-    "evaluator": ("evaluation", "evaluation-failed"),
+    "evaluator": ("evaluation", "evaluation-failed", "calibration"),
     "log": (),
     "witness": (),
-    "rater": (),
+    "rater": ("preferences",),
 }
 """Which kinds a role may sign: what the first trust root of a ledger grants."""
 

@@ -21,9 +21,11 @@ __all__ = [
     "DIMENSIONS",
     "FULL",
     "Agent",
+    "Agreement",
     "Artifact",
     "ArtifactClass",
     "Backend",
+    "Ballot",
     "CaseRef",
     "Chain",
     "Check",
@@ -223,6 +225,28 @@ class Target(Part, frozen=True, kw_only=True):
     kind: Literal["attempt", "case", "release"]
     id: str
     record: Digest
+
+
+class Ballot(Part, frozen=True, kw_only=True):
+    """One blind look at two pages of one case: records of their captures, the shot, and which looked more like it."""
+
+    left: Digest
+    right: Digest
+    shot: str
+    choice: Literal["left", "right", "same"]
+
+
+class Agreement(Part, frozen=True, kw_only=True):
+    """Of `pairs` with a choice, `agreed` are ordered so by the score; `low` and `high` bound that rate.
+
+    `tau` is Kendall's, from -1,000,000 to 1,000,000; the rates are millionths too.
+    """
+
+    pairs: int
+    agreed: int
+    low: int
+    high: int
+    tau: int
 
 
 def part(wanted: type[P], value: Json) -> P:

@@ -212,6 +212,10 @@ def _announced(kind: str, body: Mapping[str, Any]) -> list[tuple[str, str]]:
             found = [("events", body["events"])]
         case "release":
             found = [("results", body["results"]), ("leaves", body["leaves"])]
+        case "reveal":
+            found = [("kit", body["kit"])]
+        case "calibration":
+            found = [("report", body["report"])]
     return [(name, text) for name, text in found if text is not None]
 
 

@@ -5,7 +5,8 @@
 
 Packages, evidence, plans and sealed kits of the cases; files of the agents; workspaces, builds, artifacts, captures,
 events and (encrypted) verdict details of the attempts; the result artifact and the list of leaves. Trees are followed
-to their files. Every object is read and hashed. Nothing is moved or repaired: an auditor's folder stays as it is.
+to their files. Every object is read and hashed, but for those whose bytes an `erasure` record took away: these are
+told. Nothing is moved or repaired: an auditor's folder stays as it is.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
 
 from ledger import reach
 from ledger.records import kinds
@@ -27,6 +30,8 @@ from store.tree import Tree
 
 __all__ = ["Checked", "Named", "check", "needed"]
 
+_MISSING: Final = "the object is missing"
+
 
 @dataclass(frozen=True, slots=True)
 class Named:
@@ -38,11 +43,12 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How many objects and bytes were hashed, and what is wrong."""
+    """How many objects and bytes were hashed, what is wrong, and what is gone and explained by a record."""
 
     objects: int
     bytes: int
     findings: tuple[Finding, ...]
+    erased: tuple[str, ...] = ()
 
 
 def needed(cut: Cut, scope: Scope, release: kinds.Release) -> dict[Digest, Named]:
@@ -60,24 +66,37 @@ def needed(cut: Cut, scope: Scope, release: kinds.Release) -> dict[Digest, Named
     return found
 
 
-def check(store: ObjectStore, named: Mapping[Digest, Named], *, processes: int | None = None) -> Checked:
+def check(
+    store: ObjectStore,
+    named: Mapping[Digest, Named],
+    erased: Mapping[Digest, str] = MappingProxyType({}),
+    *,
+    processes: int | None = None,
+) -> Checked:
     """Hash every object, following trees.
 
     Args:
         store: where the objects are.
         named: what to start from.
+        erased: why some objects need not be there (`ledger.erasure`).
         processes: threads that hash; the number of processors when null. Changes no result.
     """
     findings: list[Finding] = []
     sizes: dict[Digest, int] = {}
+    gone: list[str] = []
+    asked: set[Digest] = set()
     pending = dict(named)
     with ThreadPoolExecutor(processes or os.cpu_count() or 1) as pool:
         while pending:
             batch = sorted(pending.items(), key=lambda item: item[0])
+            asked.update(pending)
             pending = {}
             for (digest, name), (size, fault) in zip(
                 batch, pool.map(lambda item: _hash(store, item[0]), batch), strict=True
             ):
+                if fault == _MISSING and digest in erased:
+                    gone.append(f"{digest} ({name.what}) {erased[digest]}")
+                    continue
                 sizes[digest] = size
                 if fault:
                     consequence = "the release rests on evidence that is not here"
@@ -90,9 +109,9 @@ def check(store: ObjectStore, named: Mapping[Digest, Named], *, processes: int |
                         findings.append(Finding("object", f"{digest} ({name.what})", what, "its files are unknown"))
                         continue
                     for entry in tree.entries:
-                        if entry.digest is not None and entry.digest not in sizes:
+                        if entry.digest is not None and entry.digest not in asked:
                             pending[entry.digest] = Named(f"{name.what}: {entry.path}")
-    return Checked(len(sizes), sum(sizes.values()), tuple(sorted(findings)))
+    return Checked(len(sizes), sum(sizes.values()), tuple(sorted(findings)), tuple(gone))
 
 
 def _hash(store: ObjectStore, digest: Digest) -> tuple[int, str]:
@@ -102,7 +121,7 @@ def _hash(store: ObjectStore, digest: Digest) -> tuple[int, str]:
             found = hashlib.file_digest(file, "sha256").hexdigest()
             size = file.tell()
     except FileNotFoundError:
-        return 0, "the object is missing"
+        return 0, _MISSING
     except OSError as error:
         return 0, f"the object cannot be read: {error.strerror}"
     return size, "" if found == digest.hex else f"its bytes hash to sha256:{found}"

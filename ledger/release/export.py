@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from ledger import reach
+from ledger.erasure import erased
 from ledger.folder import Config, Folder
 from ledger.log.authority import read_note
 from ledger.log.checkpoint import Checkpoint
@@ -33,6 +34,7 @@ from ledger.reader import Ledger
 from ledger.records import kinds
 from ledger.records.record import Record
 from ledger.release import evidence
+from ledger.release.cutoff import Scope
 from ledger.release.draft import Draft
 from ledger.release.package import FILES
 from ledger.witnessed import gather
@@ -46,6 +48,7 @@ __all__ = ["Export", "children", "tiles"]
 
 _SOURCE: Final = "what `source` records hold, the page that a case was made of: private to the operator"
 _UNNAMED: Final = "what no record names, such as drafts and what was drawn while a case was verified: private"
+_ERASED: Final = "what was erased: the bytes are gone, and a record says who removed them and why"
 _OTHER: Final = "what other records name: this release does not rest on it"
 
 
@@ -85,7 +88,9 @@ class Export:
         record = ledger.release(name)
         store = folder.store
         draft = Draft.of(ledger.records, record.body.cutoff, record.body.schedule)
-        reached = _reached(store, evidence.needed(draft.cut, draft.scope, record.body))
+        needed = evidence.needed(draft.cut, draft.scope, record.body)
+        gone = erased(ledger.of(kinds.Erasure))
+        reached, lost = _reached(store, {**needed, **_revealed(ledger, draft.scope)}, gone)
         files = {
             "rbl.toml": Source.of(Config(folder.config.origin).format().encode()),
             "log/checkpoint": Source.of(note),
@@ -102,7 +107,8 @@ class Export:
         for digest in reached:
             path = store.path(digest).relative_to(store.root).as_posix()
             files[f"objects/{path}"] = Source(store.size(digest), partial(store.stream, digest))
-        return cls(record, files, _left_out(ledger, store, reached))
+        left = _left_out(ledger, store, reached)
+        return cls(record, files, {**left, _ERASED: lost} if lost else left)
 
     def pack(self) -> Iterator[bytes]:
         """The tar of the bag; the same log, release and objects give the same bytes."""
@@ -115,6 +121,7 @@ class Export:
             ("Left-Out", _SOURCE),
             ("Left-Out", _UNNAMED),
             ("Left-Out", _OTHER),
+            *([("Left-Out", _ERASED)] if _ERASED in self.left_out else []),
         ]
         return write(body.name, self.files, info)
 
@@ -144,15 +151,25 @@ def children(data: bytes, digest: Digest) -> list[tuple[Digest, int]]:
     return [(entry.digest, entry.size) for entry in entries if entry.digest is not None]
 
 
-def _reached(store: ObjectStore, named: Mapping[Digest, evidence.Named]) -> list[Digest]:
-    """Every object that must be there, those in trees too; each known to be there."""
+def _reached(
+    store: ObjectStore, named: Mapping[Digest, evidence.Named], erased: Mapping[Digest, str]
+) -> tuple[list[Digest], int]:
+    """Every object that must be there, those in trees too; each known to be there. And how many were erased."""
     found = set(named)
     for digest, name in named.items():
-        if name.tree:
+        if name.tree and digest not in erased:
             found.update(child for child, _ in children(store.get(digest), digest))
-    for digest in found:
+    kept = found - erased.keys()
+    for digest in kept:
         store.size(digest)
-    return sorted(found)
+    return sorted(kept), len(found) - len(kept)
+
+
+def _revealed(ledger: Ledger, scope: Scope) -> dict[Digest, evidence.Named]:
+    """The kits of the release's cases that are in clear: with them everybody can grade again."""
+    committed = {case.body.sealed.commitment for case in scope.cases.values()}
+    revealed = [record.body for record in ledger.of(kinds.Reveal) if record.body.kit in committed]
+    return {body.kit: evidence.Named(f"case {body.case.id}: kit, in clear") for body in revealed}
 
 
 def _left_out(ledger: Ledger, store: ObjectStore, reached: list[Digest]) -> dict[str, int]:

@@ -15,10 +15,11 @@ A check mark on a record says that it was verified in the log; on an object, tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ledger.erasure import erased
 from ledger.gathered import AttemptRecords
 from ledger.lookup import Lookup
 from ledger.reader import Ledger
@@ -78,6 +79,7 @@ def trace(ledger: Ledger | Lookup, store: ObjectStore, attempt: str) -> Line:
         store,
         tuple(ledger.of(kinds.Withdrawal)),
         tuple(ledger.of(kinds.Release)),
+        erased(ledger.of(kinds.Erasure)),
     )
     return tracer.attempt(ledger.attempt(attempt))
 
@@ -88,6 +90,7 @@ class _Tracer:
     store: ObjectStore
     withdrawals: tuple[Record[kinds.Withdrawal], ...]
     releases: tuple[Record[kinds.Release], ...]
+    erased: Mapping[Digest, str]
 
     def attempt(self, attempt: AttemptRecords) -> Line:
         """The line of an attempt, with one line below it for each step of its life."""
@@ -253,6 +256,9 @@ class _Tracer:
 
     def _object(self, text: str, digest: Digest) -> Line:
         held = self.store.has(digest)
+        why = self.erased.get(digest)
+        if not held and why is not None:
+            return Line(f"{text}: {why}", ok=True, digest=digest)
         return Line(text if held else f"{text}: not in the store", ok=held, digest=digest)
 
     def _line(self, record: Record, text: str, children: Iterable[Line], *, ok: bool = True) -> Line:

@@ -19,8 +19,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from ledger.erasure import erased
 from ledger.folder import Folder
 from ledger.log.policy import Policy
+from ledger.records import kinds
 from ledger.release import evidence
 from ledger.release.declared import declared
 from ledger.release.finding import Finding
@@ -136,9 +138,11 @@ def _objects(walk: Walk) -> str:
     """The bytes of every object that the release's records reach."""
     draft, record = walk.draft(), walk.release()
     named = evidence.needed(draft.cut, draft.scope, record.body)
-    checked = evidence.check(walk.store(), named, processes=walk.processes)
+    gone = erased(record for record in walk.records or () if isinstance(record.body, kinds.Erasure))
+    checked = evidence.check(walk.store(), named, gone, processes=walk.processes)
     walk.findings += checked.findings
-    return f"{checked.objects} objects, {checked.bytes} bytes hashed"
+    missed = "".join(f"; not here: {what}" for what in checked.erased)
+    return f"{checked.objects} objects, {checked.bytes} bytes hashed{missed}"
 
 
 def _declared(walk: Walk) -> str:

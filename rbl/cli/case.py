@@ -1,4 +1,4 @@
-"""`rbl case`: freeze a real page into a case, verify it, publish it, pull it into a clone."""
+"""`rbl case`: freeze a real page into a case, verify it, publish it, pull it into a clone, reveal a retired kit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from rbl.cli.app import noun, settings
 from rbl.cli.output import AlwaysJson, AsJson, document, mark, millionths, progress, show_record, table
-from store.errors import InputError
+from store.errors import Conflict, InputError
 
 app = noun("Freeze a page into a case, verify, publish and pull it. Example: rbl case freeze site --id page")
 
@@ -187,6 +187,50 @@ def pull(
             "and tell the keeper of this one",
         )
         raise typer.Exit(1)
+
+
+@app.command()
+def reveal(
+    ctx: typer.Context,
+    case: Annotated[str, typer.Argument(help="Id of the case, the newest version, or id@version.")],
+    detail: Annotated[str, typer.Option(help="Why it is retired.")],
+    author: Annotated[str, typer.Option(help="Who says so.")],
+    anyway: Annotated[bool, typer.Option("--anyway", help="Although scheduled attempts on it were not made.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Open the kit and say what would be revealed.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Publish the kit of a retired case in clear, so that anyone can grade again. There is no way back.
+
+    No formal attempt on it can be opened afterwards. Example: rbl case reveal page --detail "2026 is over" --author kim
+    """
+    from rbl.reveal import Retired
+    from rbl.reveal import reveal as publish_kit
+    from rbl.workspace import open_folder
+
+    folder = open_folder(settings(ctx).directory)
+    found = Retired.of(folder, case)
+    body = found.case.body
+    if found.waiting and not (anyway or dry_run):
+        what = f"{found.waiting} scheduled attempts on {body.id}@{body.version} were not made, and then never can be"
+        raise Conflict(what, fix="rbl attempt run, or say --anyway")
+    record = None if dry_run else publish_kit(folder, found, detail=detail, author=author)
+    if as_json:
+        document(
+            "case-reveal",
+            id=body.id,
+            version=body.version,
+            kit=str(body.sealed.commitment),
+            size=len(found.kit),
+            waiting=found.waiting,
+            record=None if record is None else str(record.digest),
+            index=None if record is None else record.index,
+        )
+    elif record is None:
+        print(f"would reveal {body.id}@{body.version}: {body.sealed.commitment}, {len(found.kit)} bytes")
+        print(f"  {found.waiting} scheduled attempts on it were not made, and then never can be")
+    else:
+        print(f"revealed: {body.id}@{body.version}, record {record.index}\n  kit {record.body.kit}")
+        progress("next: rbl store push, or rbl store export; then anyone can regrade", quiet=settings(ctx).quiet)
 
 
 @app.command("list")

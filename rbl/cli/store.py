@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from rbl.cli import remote
+from rbl.cli import erasing, remote
 from rbl.cli.app import noun, settings
 from rbl.cli.output import AsJson, document, mark, table
 
@@ -17,6 +17,7 @@ app = noun("Put, get, check, push and fetch objects. Example: rbl store fsck")
 
 app.command()(remote.push)
 app.command()(remote.fetch)
+app.command()(erasing.erase)
 
 Name = Annotated[str, typer.Argument(help="Digest, sha256:…, or enough of its beginning.")]
 
@@ -111,13 +112,19 @@ def tree(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
 @app.command()
 def fsck(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Re-hash every object and look for what records name; deletes nothing. Example: rbl store fsck"""
+    from ledger.erasure import erased
     from ledger.reach import reachable
     from ledger.reader import Ledger
+    from ledger.records import kinds
     from rbl.workspace import open_folder
     from store.fsck import fsck as check
 
     folder = open_folder(settings(ctx).directory)
-    report = check(folder.store, reachable(Ledger.open(folder), folder.store))
+    ledger, store = Ledger.open(folder), folder.store
+    gone = erased(ledger.of(kinds.Erasure))
+    named = reachable(ledger, store)
+    report = check(store, {digest: by for digest, by in named.items() if digest not in gone or store.has(digest)})
+    explained = {str(digest): gone[digest] for digest in sorted(named.keys() & gone) if not store.has(digest)}
     good = report.ok
     if as_json:
         document(
@@ -126,6 +133,7 @@ def fsck(ctx: typer.Context, as_json: AsJson = False) -> None:
             missing={str(fault.digest): fault.referrer for fault in report.missing},
             corrupt={str(fault.digest): fault.referrer for fault in report.corrupt},
             stray=[str(path) for path in report.stray],
+            erased=explained,
         )
     else:
         for what, faults in (("missing", report.missing), ("corrupt", report.corrupt)):
@@ -133,9 +141,10 @@ def fsck(ctx: typer.Context, as_json: AsJson = False) -> None:
                 print(f"{mark(good=False)} {what} {fault.digest}, named by {fault.referrer}")
         for path in report.stray:
             print(f"  stray   {path}")
-        print(
-            f"{mark(good=good)} {len(report.missing)} missing, {len(report.corrupt)} corrupt, {len(report.stray)} stray"
-        )
+        for digest, why in explained.items():
+            print(f"  gone    {digest}, {why}")
+        counts = f"{len(report.missing)} missing, {len(report.corrupt)} corrupt, {len(report.stray)} stray"
+        print(f"{mark(good=good)} {counts}, {len(explained)} erased")
     if not good:
         raise typer.Exit(1)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.vectors import attempts, records, trust
+from tests.vectors import attempts, records, sequel, trust
 from tests.vectors.attacks import ATTACKS
 from tests.vectors.policies import policies
 from tests.vectors.proofs import proofs
@@ -20,7 +20,7 @@ FORMAT = "rbl-vector/1"
 
 def vectors() -> Iterator[tuple[str, dict[str, Any]]]:
     """Each vector's name and content."""
-    assert all((attempts, records, trust))  # importing them registers their attacks
+    assert all((attempts, records, sequel, trust))  # importing them registers their attacks
     for name, make in ATTACKS.items():
         found = make()
         yield name, _vector("ledger", found.attack, found.source, found.given, found.expected)

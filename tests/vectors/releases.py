@@ -19,6 +19,7 @@ from ledger.records import kinds
 from ledger.release.draft import Draft
 from ledger.release.package import Proofs, format_summary
 from store.digest import Digest
+from tests.unit.ledger.records.sequel import erasure
 from tests.unit.ledger.release.story import Story
 from tests.vectors.attacks import Attack
 from tests.vectors.scenes import Scene, log_files, node_of, note_of, spoiled
@@ -223,6 +224,27 @@ def releases() -> dict[str, Attack]:
         ("results", "release r1"),
         ("file", results),
         ("root", "release r1"),
+    )
+    gone = honest()
+    closed = gone.story.told[0].closed
+    gone.say(lambda base: erasure(base, closed, closed.body.events))
+    taken = {object_of(gone, closed.body.events): None}
+    one("release-object-erased", "nothing: a record explains the object that is gone", "control", gone, files=taken)
+    one(
+        "release-object-gone-beside-an-erasure",
+        "an erasure of one object is made to excuse the loss of another",
+        "subject whose object is missing",
+        gone,
+        ("object", str(shot)),
+        files={**taken, object_of(gone, shot): None},
+    )
+    one(
+        "release-object-differs-though-erased",
+        "other bytes stand under the name of an erased object",
+        "subject whose object differs",
+        gone,
+        ("object", str(closed.body.events)),
+        files={object_of(gone, closed.body.events): b"another"},
     )
     root = Digest.of(b"another")
     swapped = ReleaseScene()
