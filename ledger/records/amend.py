@@ -4,7 +4,7 @@
     differences(root, that)      # ["the key 3f9a51c07b12 is listed no more", …]: all of it, for those who sign
     check_usable(that, 41)       # InputError where a role could not sign what it is for
 
-Keys are named by id, whole or the beginning of it, or by the role that one key alone holds. Whether a trust root may
+Keys are named by id, whole or its beginning, or by the role that one key alone holds. Whether a trust root may
 follow another, and who must have signed it, is `ledger.records.trust`'s; here it is only made, and held against mistakes
 that would lock its makers out.
 """
