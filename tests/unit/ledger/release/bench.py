@@ -20,7 +20,7 @@ ROLE_OF = {kind: role for role, kinds_of in kinds.ROLE_KINDS.items() for kind in
 def begin(root: Path) -> Folder:
     """A folder with a key for every role and the first trust root in its log."""
     folder = Folder.create(root, ORIGIN)
-    signers = {role: folder.keys.create(role) for role in kinds.ROLE_KINDS if role not in {"witness", "rater"}}
+    signers = {role: folder.keys.create(role) for role in kinds.ROLE_KINDS if role != "witness"}
     keys = [
         kinds.PublicKey(keyid=signer.keyid, public=signer.public_text, distrusted_from=None)
         for signer in signers.values()
