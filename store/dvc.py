@@ -24,7 +24,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -36,7 +36,7 @@ from store.errors import Conflict, InputError
 from store.objects import CHUNK, ObjectStore
 from store.tree import Tree, TreeEntry
 
-__all__ = ["FOLDER", "Output", "address_for_dvc", "begin", "configuration", "listing", "md5_path", "offer"]
+__all__ = ["FOLDER", "Output", "address_for_dvc", "begin", "configuration", "listing", "md5_path", "offer", "retract"]
 
 FOLDER: Final = "dvc"
 """The folder of a store, or of a remote, that DVC reads."""
@@ -119,6 +119,41 @@ def offer(store: ObjectStore, tree: Tree, md5: Mapping[Digest, str]) -> Output:
             disk.sync_directory(place)
     carried = [entry for _, entry in _files(tree)]
     return Output(name, sum(entry.size for entry in carried), len(carried))
+
+
+def retract(store: ObjectStore, inodes: Collection[tuple[int, int]]) -> list[str]:
+    """Take away DVC's names of files that are no objects any more; whoever offers them meanwhile is not disturbed.
+
+    Args:
+        store: whose `dvc/` is searched.
+        inodes: device and inode of each file.
+
+    Returns:
+        The MD5 of each name that was taken away.
+
+    Raises:
+        HarnessError: the disk refused.
+    """
+    gone: list[str] = []
+    top = store.root / FOLDER / _LAYOUT
+    if not inodes or not top.is_dir():
+        return gone
+    with disk.faults("cannot take a name from DVC", top):
+        for path in top.glob("*/*"):
+            if _inode(path) in inodes:
+                with disk.locked(store.root / "layout.json", alone=True):
+                    if _inode(path) in inodes:
+                        path.unlink()
+                        gone.append(path.parent.name + path.name)
+    return gone
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def md5_path(name: str) -> str:
@@ -221,7 +256,7 @@ def _link(store: ObjectStore, digest: Digest, name: str) -> Path:
     """Give an object its MD5 name too; the folder of that name."""
     place = store.root / FOLDER / md5_path(name)
     path = store.path(digest)
-    with disk.faults("cannot link an object for DVC", place):
+    with disk.faults("cannot link an object for DVC", place), disk.locked(store.root / "layout.json"):
         place.parent.mkdir(parents=True, exist_ok=True)
         try:
             place.hardlink_to(path)

@@ -9,14 +9,16 @@ from typing import Annotated
 
 import typer
 
-from rbl.cli import remote
+from rbl.cli import keeping, remote
 from rbl.cli.app import noun, settings
-from rbl.cli.output import AsJson, document, mark, table
+from rbl.cli.output import AsJson, document, table
 
 app = noun("Put, get, check, push and fetch objects. Example: rbl store fsck")
 
 app.command()(remote.push)
 app.command()(remote.fetch)
+for _verb in (keeping.fsck, keeping.pin, keeping.unpin, keeping.pins):
+    app.command()(_verb)
 
 Name = Annotated[str, typer.Argument(help="Digest, sha256:…, or enough of its beginning.")]
 
@@ -106,38 +108,6 @@ def tree(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
         document("store-tree", entries=entries)
     else:
         table(("mode", "size", "path", "names"), rows)
-
-
-@app.command()
-def fsck(ctx: typer.Context, as_json: AsJson = False) -> None:
-    """Re-hash every object and look for what records name; deletes nothing. Example: rbl store fsck"""
-    from ledger.reach import reachable
-    from ledger.reader import Ledger
-    from rbl.workspace import open_folder
-    from store.fsck import fsck as check
-
-    folder = open_folder(settings(ctx).directory)
-    report = check(folder.store, reachable(Ledger.open(folder), folder.store))
-    good = report.ok
-    if as_json:
-        document(
-            "store-fsck",
-            ok=good,
-            missing={str(fault.digest): fault.referrer for fault in report.missing},
-            corrupt={str(fault.digest): fault.referrer for fault in report.corrupt},
-            stray=[str(path) for path in report.stray],
-        )
-    else:
-        for what, faults in (("missing", report.missing), ("corrupt", report.corrupt)):
-            for fault in faults:
-                print(f"{mark(good=False)} {what} {fault.digest}, named by {fault.referrer}")
-        for path in report.stray:
-            print(f"  stray   {path}")
-        print(
-            f"{mark(good=good)} {len(report.missing)} missing, {len(report.corrupt)} corrupt, {len(report.stray)} stray"
-        )
-    if not good:
-        raise typer.Exit(1)
 
 
 @app.command()

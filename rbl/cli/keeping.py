@@ -1,0 +1,138 @@
+"""`rbl store fsck | pin | unpin | pins | gc`: what the store holds, what it keeps, and what may go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from rbl.cli.app import settings
+from rbl.cli.output import AsJson, document, mark, table
+
+if TYPE_CHECKING:
+    from ledger.folder import Folder
+    from rbl.upkeep import Checked, Damaged
+    from store.pins import Pin
+
+__all__ = ["fsck", "pin", "pins", "unpin"]
+
+_SHOWN: Final = 5  # names of one object that are shown; all of them with --json
+
+
+def fsck(
+    ctx: typer.Context,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Leave damaged objects where they are.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Re-hash every object and look for what is named. What is damaged goes to quarantine; nothing is deleted.
+
+    Example: rbl store fsck
+    """
+    from rbl.upkeep import check
+    from rbl.workspace import open_folder
+
+    folder = open_folder(settings(ctx).directory)
+    found = check(folder, move=not dry_run)
+    if as_json:
+        document(
+            "store-fsck",
+            ok=found.report.ok,
+            missing={str(item.digest): _first(item) for item in found.missing},
+            corrupt={str(item.digest): _first(item) for item in found.corrupt},
+            named_by={str(item.digest): item.named_by for item in (*found.missing, *found.corrupt)},
+            quarantined={str(item.digest): str(item.aside) for item in found.corrupt if item.aside is not None},
+            in_quarantine=found.quarantined,
+            stray=[str(path) for path in found.report.stray],
+            read=found.report.read,
+        )
+    else:
+        _print_checked(found, folder)
+    if not found.report.ok:
+        raise typer.Exit(1)
+
+
+def pin(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="Digest, sha256:…, or enough of its beginning.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why it stays, in one line.")],
+    as_json: AsJson = False,
+) -> None:
+    """Keep an object that no record names, or none yet; of a tree, its files too.
+
+    Example: rbl store pin 3f9a --reason "source of the next case"
+    """
+    from rbl.workspace import open_folder, resolve
+    from store import pins as kept
+
+    store = open_folder(settings(ctx).directory).store
+    made = kept.pin(store, resolve(store, name), reason)
+    if as_json:
+        document("store-pin", **_row(made))
+    else:
+        print(f"{made.digest} stays: {made.reason}")
+
+
+def unpin(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="Digest of a pinned object, or enough of its beginning.")],
+    as_json: AsJson = False,
+) -> None:
+    """Take a pin away; unless something else names the object, gc removes it later. Example: rbl store unpin 3f9a"""
+    from rbl.workspace import open_folder
+    from store import pins as kept
+
+    gone = kept.unpin(open_folder(settings(ctx).directory).store, name)
+    if as_json:
+        document("store-unpin", **_row(gone))
+    else:
+        print(f"{gone.digest} is not pinned any more: {gone.reason}")
+
+
+def pins(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List the pinned objects and why they stay. Example: rbl store pins"""
+    from rbl.workspace import open_folder
+    from store import pins as kept
+
+    found = kept.pins(open_folder(settings(ctx).directory).store)
+    if as_json:
+        document("store-pins", pins=[_row(item) for item in found])
+    else:
+        rows = [(item.digest, "tree" if item.tree else "file", item.when, item.reason) for item in found]
+        table(("object", "is a", "pinned", "reason"), rows)
+
+
+def _row(made: Pin) -> dict[str, object]:
+    return {"digest": str(made.digest), "reason": made.reason, "tree": made.tree, "when": made.when}
+
+
+def _first(item: Damaged) -> str:
+    return item.named_by[0] if item.named_by else ""
+
+
+def _print_checked(found: Checked, folder: Folder) -> None:
+    for what, items in (("missing", found.missing), ("corrupt", found.corrupt)):
+        for item in items:
+            print(f"{mark(good=False)} {what} {item.digest}")
+            for name in item.named_by[:_SHOWN] or ("nothing",):
+                print(f"    named by {name}")
+            if len(item.named_by) > _SHOWN:
+                print(f"    and by {len(item.named_by) - _SHOWN} more: --json lists them")
+            if item.aside is not None:
+                print(f"    moved to {item.aside}, evidence beside it")
+    for path in found.report.stray:
+        print(f"  stray   {path}")
+    lost = [item for item in (*found.missing, *found.corrupt) if item.named_by]
+    if lost:
+        print(f"  do: {_remedy(lost, folder)}")
+    report = found.report
+    counts = f"{len(report.missing)} missing, {len(report.corrupt)} corrupt, {len(report.stray)} stray"
+    print(f"{mark(good=report.ok)} {counts}, {report.read} read, {found.quarantined} in quarantine")
+
+
+def _remedy(lost: list[Damaged], folder: Folder) -> str:
+    """What brings objects back; the source pages travel only when they are asked for."""
+    private = all("(source)" in name or "frozen, source" in name for item in lost for name in item.named_by)
+    command = "rbl store fetch --sources" if private else "rbl store fetch"
+    if folder.config.remotes:
+        return f"{command}, or put the files again from a copy: rbl store put FILE"
+    return f"{command} REMOTE from a remote that holds them, or put the files again from a copy: rbl store put FILE"
