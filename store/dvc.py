@@ -121,30 +121,37 @@ def offer(store: ObjectStore, tree: Tree, md5: Mapping[Digest, str]) -> Output:
     return Output(name, sum(entry.size for entry in carried), len(carried))
 
 
-def retract(store: ObjectStore, inodes: Collection[tuple[int, int]]) -> list[str]:
+def retract(store: ObjectStore, inodes: Collection[tuple[int, int]], *, listings: bool = False) -> list[str]:
     """Take away DVC's names of files that are no objects any more; whoever offers them meanwhile is not disturbed.
 
     Args:
         store: whose `dvc/` is searched.
         inodes: device and inode of each file.
+        listings: also take away the `.dir` objects that list such a name, which nobody can pull any more.
 
     Returns:
-        The MD5 of each name that was taken away.
+        The names that were taken away.
 
     Raises:
         HarnessError: the disk refused.
     """
-    gone: list[str] = []
     top = store.root / FOLDER / _LAYOUT
     if not inodes or not top.is_dir():
-        return gone
+        return []
+    gone: list[str] = []
     with disk.faults("cannot take a name from DVC", top):
-        for path in top.glob("*/*"):
-            if _inode(path) in inodes:
-                with disk.locked(store.root / "layout.json", alone=True):
-                    if _inode(path) in inodes:
-                        path.unlink()
-                        gone.append(path.parent.name + path.name)
+        found = [path for path in top.glob("*/*") if _inode(path) in inodes]
+        for path in found:
+            with disk.locked(store.root / "layout.json", alone=True):
+                if _inode(path) in inodes:
+                    path.unlink()
+                    gone.append(path.parent.name + path.name)
+        for path in top.glob("*/*.dir") if listings and gone else ():
+            names = {row["md5"] for row in json.loads(path.read_bytes())}.intersection(gone)
+            with disk.locked(store.root / "layout.json", alone=True):  # a name that is there was offered again
+                if any(not (store.root / FOLDER / md5_path(name)).exists() for name in names):
+                    path.unlink()
+                    gone.append(path.parent.name + path.name)
     return gone
 
 

@@ -117,6 +117,8 @@ def _inventory(store: ObjectStore) -> tuple[dict[Digest, Path], list[Path]]:
 def _leftovers(store: ObjectStore) -> Iterator[Path]:
     with disk.faults("cannot list the store", store.root):
         yield from (store.root / "tmp").iterdir()
+        aside = store.root / "removing"  # of a gc that was killed
+        yield from aside.iterdir() if aside.is_dir() else ()
 
 
 def _is_whole(path: Path, digest: Digest) -> bool:

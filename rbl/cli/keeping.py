@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import re
+import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from rbl.cli.app import settings
 from rbl.cli.output import AsJson, document, mark, table
+from store.errors import InputError
 
 if TYPE_CHECKING:
     from ledger.folder import Folder
-    from rbl.upkeep import Checked, Damaged
+    from rbl.upkeep import Checked, Collected, Damaged
     from store.pins import Pin
 
-__all__ = ["fsck", "pin", "pins", "unpin"]
+__all__ = ["fsck", "gc", "pin", "pins", "unpin"]
 
 _SHOWN: Final = 5  # names of one object that are shown; all of them with --json
+_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_GRACE: Final = "14d"  # as long as git's gc.pruneExpire
+_MEGA: Final = 1_000_000
 
 
 def fsck(
@@ -99,6 +106,65 @@ def pins(ctx: typer.Context, as_json: AsJson = False) -> None:
     else:
         rows = [(item.digest, "tree" if item.tree else "file", item.when, item.reason) for item in found]
         table(("object", "is a", "pinned", "reason"), rows)
+
+
+def gc(
+    ctx: typer.Context,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove them; otherwise they are only listed.")] = False,
+    grace: Annotated[
+        str, typer.Option("--grace", help="Keep what the store took within this time: 14d, 36h, 90m, 30s.")
+    ] = _GRACE,
+    as_json: AsJson = False,
+) -> None:
+    """List, or remove, the objects that nothing needs: no record, withdrawn or not, no frozen case, no pin.
+
+    Example: rbl store gc && rbl store gc --remove
+    """
+    from rbl.upkeep import collect
+    from rbl.workspace import open_folder
+
+    folder = open_folder(settings(ctx).directory)
+    found = collect(folder, before=time.time_ns() - _seconds(grace) * 10**9, remove=remove)
+    before = datetime.fromtimestamp(found.before // 10**9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if as_json:
+        document(
+            "store-gc",
+            removed=remove,
+            objects={str(digest): size for digest, size in found.objects.items()},
+            size=sum(found.objects.values()),
+            temporary=[str(path) for path in found.temporary],
+            put_back=[str(digest) for digest in found.put_back],
+            kept=found.kept,
+            young=found.young,
+            before=before,
+            waits_for=found.waits_for or None,
+        )
+    else:
+        _print_collected(found, before, removed=remove)
+
+
+def _print_collected(found: Collected, before: str, *, removed: bool) -> None:
+    if not removed:
+        for digest, size in sorted(found.objects.items()):
+            print(f"  {digest}  {size} bytes")
+    for digest in found.put_back:
+        print(f"  {digest}  put back: it is needed by now")
+    verb = "removed" if removed else "would remove"
+    mega = sum(found.objects.values()) / _MEGA
+    print(f"{verb} {len(found.objects)} objects, {mega:.1f} MB, and {len(found.temporary)} temporary files")
+    print(f"  nothing names them, and the store took none of them since {before}")
+    print(f"  {found.kept} objects are named; {found.young} are not, and are younger")
+    if found.waits_for:
+        print(f"  attempt {found.waits_for} is open: what was put since then stays; rbl attempt recover closes it")
+    if not removed and (found.objects or found.temporary):
+        print("  next: rbl store gc --remove")
+
+
+def _seconds(text: str) -> int:
+    found = re.fullmatch(r"([0-9]{1,6})([smhd])", text)
+    if found is None:
+        raise InputError(f"not a length of time: {text!r}", where="--grace", fix="write 14d, 36h, 90m or 30s")
+    return int(found[1]) * _UNITS[found[2]]
 
 
 def _row(made: Pin) -> dict[str, object]:

@@ -17,7 +17,7 @@ app = noun("Put, get, check, push and fetch objects. Example: rbl store fsck")
 
 app.command()(remote.push)
 app.command()(remote.fetch)
-for _verb in (keeping.fsck, keeping.pin, keeping.unpin, keeping.pins):
+for _verb in (keeping.fsck, keeping.pin, keeping.unpin, keeping.pins, keeping.gc):
     app.command()(_verb)
 
 Name = Annotated[str, typer.Argument(help="Digest, sha256:…, or enough of its beginning.")]

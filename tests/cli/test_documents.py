@@ -38,6 +38,7 @@ DOCUMENTS = {
     "report r1": {"rows"},
     "store fsck": {"ok", "missing", "corrupt", "named_by", "quarantined", "in_quarantine", "stray", "read"},
     "store pins": {"pins"},
+    "store gc": {"removed", "objects", "size", "temporary", "put_back", "kept", "young", "before", "waits_for"},
     "store push ../remote": {"ok", "remote", "sent", "size", "there", "lacking"},
     "store fetch ../remote": {"ok", "remote", "fetched", "size", "here", "lacking", "wrong"},
 }

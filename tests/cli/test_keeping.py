@@ -67,3 +67,29 @@ def test_a_pin_has_a_reason_and_can_be_listed_and_taken_away(copied, tmp_path):
     explained(rbl("-C", bench, "store", "unpin", digest), 2, "0 pinned objects")
     explained(rbl("-C", bench, "store", "pin", digest, "--reason", "again"), 1, digest[7:])
     explained(rbl("-C", bench, "store", "pin", "beef", "--reason", "none"), 1, "no object begins with beef")
+
+
+def test_gc_lists_first_and_removes_what_nothing_names_when_asked(copied, tmp_path):
+    rbl, bench = copied
+    (tmp_path / "notes.md").write_text("nobody names this")
+    digest = rbl("-C", bench, "store", "put", tmp_path / "notes.md", "--json").document["digest"]
+    young = rbl("-C", bench, "store", "gc", "--json").document
+    assert (young["objects"], young["young"]) == ({}, 1)
+    listed = rbl("-C", bench, "store", "gc", "--grace", "0s")
+    assert listed.code == 0
+    assert digest in listed.out
+    assert "next: rbl store gc --remove" in listed.out
+    assert place(bench, digest).exists()
+    gone = rbl("-C", bench, "store", "gc", "--grace", "0s", "--remove", "--json").document
+    assert (gone["objects"], gone["size"], gone["removed"]) == ({digest: 17}, 17, True)
+    assert not place(bench, digest).exists()
+    assert rbl("-C", bench, "release", "verify", "r1").code == 0
+    assert rbl("-C", bench, "store", "fsck").code == 0
+
+
+def test_gc_refuses_where_it_is_not_known_what_is_needed(copied):
+    rbl, bench = copied
+    explained(rbl("-C", bench, "store", "gc", "--grace", "soon"), 2, "not a length of time", "14d, 36h, 90m or 30s")
+    package = rbl("-C", bench, "case", "show", "pricing", "--json").document["package"]
+    place(bench, package).unlink()
+    explained(rbl("-C", bench, "store", "gc", "--remove"), 1, "a needed tree is missing", package, "rbl store fetch")
