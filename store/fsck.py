@@ -5,8 +5,9 @@
     report.corrupt    objects whose bytes are not those of their name, each with what names it ("" when nothing does)
     report.stray      files that nothing names: unreached objects, wrong names, what a crash left behind
 
-It reads and reports. Nothing is deleted, moved or mended here: a read that meets a corrupt object quarantines it, gc
-removes what is stray and old, a remote restores what is missing. What is in `quarantine/` counts as not here.
+It reads and reports. Nothing is deleted, moved or mended here: whoever asked moves what is corrupt to quarantine
+(`store.quarantine`), `store.gc` removes what is stray and old, a remote restores what is missing. What is in
+`quarantine/` counts as not here.
 """
 
 from __future__ import annotations

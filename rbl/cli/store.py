@@ -13,7 +13,7 @@ from rbl.cli import keeping, remote
 from rbl.cli.app import noun, settings
 from rbl.cli.output import AsJson, document, table
 
-app = noun("Put, get, check, push and fetch objects. Example: rbl store fsck")
+app = noun("Put, get, check, pin, remove, push and fetch objects. Example: rbl store fsck")
 
 app.command()(remote.push)
 app.command()(remote.fetch)
