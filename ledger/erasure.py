@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 from ledger.announce import announce
 from ledger.folder import Folder
-from ledger.reach import reaching
+from ledger.reach import Root, follow, roots_of
 from ledger.reader import Ledger
 from ledger.records import kinds
 from ledger.records.admitted import attempt_of
@@ -102,8 +102,12 @@ def erase(folder: Folder, digests: Sequence[Digest], *, reason: Reason, detail: 
 def _grouped(folder: Folder, ledger: Ledger, digests: Sequence[Digest]) -> dict[Digest, list[Digest]]:
     """The objects by the first record that reaches them."""
     reached: dict[Digest, Record] = {}
-    for digest, record, _ in reaching(ledger, folder.store):
-        reached.setdefault(digest, record)
+    seen: set[Root] = set()
+    for record in ledger.records:
+        named = set(roots_of("", record.body)) - seen
+        seen |= named
+        for digest in follow(folder.store, named).objects:
+            reached.setdefault(digest, record)
     groups: dict[Digest, list[Digest]] = {}
     for digest in digests:
         if digest not in reached:

@@ -10,7 +10,8 @@ named and not looked into; saying so is `store.fsck`'s. Reading here moves and m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 
 from ledger.reader import Ledger
 from ledger.records import kinds
@@ -21,12 +22,40 @@ from store.errors import InputError
 from store.objects import ObjectStore
 from store.tree import Tree
 
-__all__ = ["named", "reachable", "reaching"]
+__all__ = ["Reached", "Root", "follow", "named", "reachable", "reaching", "roots", "roots_of"]
 
 _TREE = "application/vnd.rbl.tree.v1+json"
 
 Named = tuple[str, Digest | None, bool]
 """Place in the body, the object's digest if there is one, and whether it is a tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """An object that something other than a tree names.
+
+    Attributes:
+        digest: its name.
+        by: what names it, for people: `record 12 (case) package`.
+        tree: whether it is a tree, whose entries are then named too.
+    """
+
+    digest: Digest
+    by: str
+    tree: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What some roots reach.
+
+    Attributes:
+        objects: each object, and the first that names it.
+        unread: the trees that are missing or are no trees, and what names them: their entries are not known.
+    """
+
+    objects: dict[Digest, str]
+    unread: dict[Digest, str]
 
 
 def reachable(ledger: Ledger, store: ObjectStore) -> dict[Digest, str]:
@@ -39,27 +68,71 @@ def reachable(ledger: Ledger, store: ObjectStore) -> dict[Digest, str]:
     Raises:
         HarnessError: the disk refused.
     """
-    found: dict[Digest, str] = {}
-    for digest, record, place in reaching(ledger, store):
-        found.setdefault(digest, f"record {record.index} ({record.kind}) {place}")
-    return found
+    return follow(store, roots(ledger.records)).objects
 
 
-def reaching(ledger: Ledger, store: ObjectStore) -> Iterator[tuple[Digest, Record, str]]:
-    """Objects, each with a record and the place in it that reaches it, in the order of the log; some more than once.
+def roots(records: Iterable[Record[kinds.Body]]) -> Iterator[Root]:
+    """The objects that records name themselves."""
+    for record in records:
+        yield from roots_of(f"record {record.index} ({record.kind})", record.body)
 
-    Arguments and errors as `reachable`.
+
+def roots_of(who: str, body: kinds.Body) -> Iterator[Root]:
+    """The objects that a body names itself; `who` says it, for people."""
+    for place, digest, tree in named(body):
+        if digest is not None:
+            yield Root(digest, f"{who} {place}", tree)
+
+
+def follow(store: ObjectStore, found: Iterable[Root]) -> Reached:
+    """What roots reach, themselves included.
+
+    Args:
+        store: where trees are looked into.
+        found: the roots, in the order in which they are to be named.
+
+    Raises:
+        HarnessError: the disk refused.
     """
+    reached = Reached({}, {})
     looked: set[Digest] = set()
-    for record in ledger.records:
-        for place, digest, is_tree in named(record.body):
-            if digest is None:
+    for root in found:
+        reached.objects.setdefault(root.digest, root.by)
+        if root.tree and root.digest not in looked:
+            looked.add(root.digest)
+            tree = _tree(store, root.digest)
+            if tree is None:
+                reached.unread[root.digest] = root.by
                 continue
-            yield digest, record, place
-            if is_tree and digest not in looked:
-                looked.add(digest)
-                for path, entry in _entries(store, digest):
-                    yield entry, record, f"{place}: {path}"
+            for entry in tree:
+                if entry.digest is not None:
+                    reached.objects.setdefault(entry.digest, f"{root.by}: {entry.path}")
+    return reached
+
+
+def reaching(store: ObjectStore, found: Iterable[Root], wanted: Collection[Digest]) -> dict[Digest, list[str]]:
+    """Everything that names each of some objects, where `follow` gives the first.
+
+    Args:
+        store: where trees are looked into.
+        found: the roots.
+        wanted: the objects asked for; one that nothing names is left out.
+
+    Raises:
+        HarnessError: the disk refused.
+    """
+    names: dict[Digest, list[str]] = {}
+    inside: dict[Digest, list[tuple[str, Digest]]] = {}
+    for root in found:
+        if root.digest in wanted:
+            names.setdefault(root.digest, []).append(root.by)
+        if root.tree:
+            if root.digest not in inside:
+                tree = _tree(store, root.digest) or ()
+                inside[root.digest] = [(e.path, e.digest) for e in tree if e.digest is not None and e.digest in wanted]
+            for path, digest in inside[root.digest]:
+                names.setdefault(digest, []).append(f"{root.by}: {path}")
+    return names
 
 
 def named(body: kinds.Body) -> list[Named]:
@@ -86,25 +159,19 @@ def named(body: kinds.Body) -> list[Named]:
             found = [("events", body.events, False)]
         case kinds.Release():
             found = [("results", body.results, False), ("leaves", body.leaves, False)]
-        case kinds.Reveal():
-            found = [("kit, in clear", body.kit, False)]
-        case kinds.Calibration():
-            found = [("report", body.report, False)]
     return found
 
 
-def _entries(store: ObjectStore, digest: Digest) -> Iterator[tuple[str, Digest]]:
+def _tree(store: ObjectStore, digest: Digest) -> Tree | None:
     if not store.has(digest):
-        return
+        return None
     path = store.path(digest)
     with disk.faults("cannot read a tree", path):
-        data = path.read_bytes()
-    if Digest.of(data) != digest:
-        return
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:  # gc or a check moved it this moment
+            return None
     try:
-        tree = Tree.parse(data)
+        return Tree.parse(data) if Digest.of(data) == digest else None
     except InputError:
-        return
-    for entry in tree.entries:
-        if entry.digest is not None:
-            yield entry.path, entry.digest
+        return None

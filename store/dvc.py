@@ -24,7 +24,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -36,7 +36,7 @@ from store.errors import Conflict, InputError
 from store.objects import CHUNK, ObjectStore
 from store.tree import Tree, TreeEntry
 
-__all__ = ["FOLDER", "Output", "address_for_dvc", "begin", "configuration", "listing", "md5_path", "offer"]
+__all__ = ["FOLDER", "Output", "address_for_dvc", "begin", "configuration", "listing", "md5_path", "offer", "retract"]
 
 FOLDER: Final = "dvc"
 """The folder of a store, or of a remote, that DVC reads."""
@@ -119,6 +119,48 @@ def offer(store: ObjectStore, tree: Tree, md5: Mapping[Digest, str]) -> Output:
             disk.sync_directory(place)
     carried = [entry for _, entry in _files(tree)]
     return Output(name, sum(entry.size for entry in carried), len(carried))
+
+
+def retract(store: ObjectStore, inodes: Collection[tuple[int, int]], *, listings: bool = False) -> list[str]:
+    """Take away DVC's names of files that are no objects any more; whoever offers them meanwhile is not disturbed.
+
+    Args:
+        store: whose `dvc/` is searched.
+        inodes: device and inode of each file.
+        listings: also take away the `.dir` objects that list such a name, which nobody can pull any more.
+
+    Returns:
+        The names that were taken away.
+
+    Raises:
+        HarnessError: the disk refused.
+    """
+    top = store.root / FOLDER / _LAYOUT
+    if not inodes or not top.is_dir():
+        return []
+    gone: list[str] = []
+    with disk.faults("cannot take a name from DVC", top):
+        found = [path for path in top.glob("*/*") if _inode(path) in inodes]
+        for path in found:
+            with disk.locked(store.root / "layout.json", alone=True):
+                if _inode(path) in inodes:
+                    path.unlink()
+                    gone.append(path.parent.name + path.name)
+        for path in top.glob("*/*.dir") if listings and gone else ():
+            names = {row["md5"] for row in json.loads(path.read_bytes())}.intersection(gone)
+            with disk.locked(store.root / "layout.json", alone=True):  # a name that is there was offered again
+                if any(not (store.root / FOLDER / md5_path(name)).exists() for name in names):
+                    path.unlink()
+                    gone.append(path.parent.name + path.name)
+    return gone
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def md5_path(name: str) -> str:
@@ -221,7 +263,7 @@ def _link(store: ObjectStore, digest: Digest, name: str) -> Path:
     """Give an object its MD5 name too; the folder of that name."""
     place = store.root / FOLDER / md5_path(name)
     path = store.path(digest)
-    with disk.faults("cannot link an object for DVC", place):
+    with disk.faults("cannot link an object for DVC", place), disk.locked(store.root / "layout.json"):
         place.parent.mkdir(parents=True, exist_ok=True)
         try:
             place.hardlink_to(path)

@@ -5,8 +5,9 @@
     report.corrupt    objects whose bytes are not those of their name, each with what names it ("" when nothing does)
     report.stray      files that nothing names: unreached objects, wrong names, what a crash left behind
 
-It reads and reports. Nothing is deleted, moved or mended here: a read that meets a corrupt object quarantines it, gc
-removes what is stray and old, a remote restores what is missing. What is in `quarantine/` counts as not here.
+It reads and reports. Nothing is deleted, moved or mended here: whoever asked moves what is corrupt to quarantine
+(`store.quarantine`), `store.gc` removes what is stray and old, a remote restores what is missing. What is in
+`quarantine/` counts as not here.
 """
 
 from __future__ import annotations
@@ -117,6 +118,8 @@ def _inventory(store: ObjectStore) -> tuple[dict[Digest, Path], list[Path]]:
 def _leftovers(store: ObjectStore) -> Iterator[Path]:
     with disk.faults("cannot list the store", store.root):
         yield from (store.root / "tmp").iterdir()
+        aside = store.root / "removing"  # of a gc that was killed
+        yield from aside.iterdir() if aside.is_dir() else ()
 
 
 def _is_whole(path: Path, digest: Digest) -> bool:

@@ -3,7 +3,7 @@
     objects/
       layout.json                  {"algorithm":"sha256","layout":"rbl/objects/v1"}
       sha256/2c/26b46b68…7ae       the object sha256:2c26b46b68…7ae
-      tmp/  quarantine/  pins/  index/
+      tmp/  quarantine/  pins/  removing/  index/
 
 Writing: a new temporary file (never through a link), hashed while it is copied; the source must be the same file
 before and after; then `link()` into place, so that the first writer wins; then fsync of the bytes, the folder, the
@@ -14,7 +14,7 @@ The time of an object's inode (ctime) is when the store last took it: putting it
 which goes by age, does not race a writer.
 
 Reading hashes again. Bytes that do not match their name are moved to `quarantine/`, never deleted, and the read
-fails. What refers to an object is not known here: see `store.fsck`. Removing is the business of gc, not of this module.
+fails. What refers to an object is not known here: see `store.fsck`. Removing is the business of `store.gc`.
 """
 # Descriptors, links and modes by name, thousands a second: pathlib would show in the profile.
 # ruff: noqa: PTH101, PTH102, PTH108, PTH120, PTH123, PTH208
@@ -32,10 +32,9 @@ from pathlib import Path
 from typing import Literal, Self
 
 from store import canonical, disk, quarantine
-from store.adopt import claimed
 from store.digest import Digest
 from store.errors import Conflict, HarnessError, InputError, ObjectCorrupt, ObjectMissing, TreeError
-from store.source import CHUNK, Hasher, hash_source, open_source, shown, unchanged
+from store.source import CHUNK, Hasher, open_source, shown, unchanged
 
 __all__ = ["CHUNK", "Durability", "ObjectStore"]
 
@@ -176,30 +175,6 @@ class ObjectStore:
             return self.put_stream(chunks)
         data = b"".join(chunks)
         return self.put_bytes(data), len(data)
-
-    def adopt(self, path: Path) -> tuple[Digest, int]:
-        """Make a finished file an object, without copying it where that is safe (`store.adopt`); its name goes away.
-
-        The caller owns the file, and every writer to it has ended. A file that becomes the object turns read-only.
-
-        Raises:
-            InputError, TreeError, HarnessError: as `put_file`; the file is then still where it was.
-        """
-        self._refuse_after_failure()
-        os.close(open_source(path))  # what is wrong with the path is said as `put_file` says it
-        with disk.faults("cannot adopt a file", path):
-            name = f"{self._tmp}/{os.getpid()}.{secrets.token_hex(8)}"
-            with claimed(path, name) as descriptor:
-                if descriptor is None:
-                    digest = self.put_file(path)
-                    size = self.size(digest)
-                else:
-                    os.fchmod(descriptor, _FRESH)
-                    digest, size = hash_source(descriptor, os.fspath(path))
-                    self._settle(name, digest, size)
-            os.unlink(path)
-        self._written()
-        return digest, size
 
     def relies(self, digest: Digest, size: int) -> bool:
         """Whether the object is here, durable or about to be, and of this size; its age for gc begins anew.

@@ -5,8 +5,8 @@
     check_usable(that, 41)       # InputError where a role could not sign what it is for
 
 Keys are named by id, whole or its beginning, or by the role that one key alone holds. Whether a trust root may
-follow another, and who must have signed it, is `ledger.records.trust`'s; here it is only made, and held against mistakes
-that would lock its makers out.
+follow another, and who must have signed it, is `ledger.records.trust`'s; here it is only made, and held against
+mistakes that would lock its makers out.
 """
 
 from __future__ import annotations

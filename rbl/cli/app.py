@@ -36,7 +36,7 @@ NOUNS: Final = {
     "demo": "Run the whole loop on a bundled case, from an empty folder to a verified release.",
     "key": "Make and list signing keys.",
     "trust": "Show and change which keys hold which role.",
-    "store": "Put, get and check objects; push and fetch them.",
+    "store": "Put, get, check, pin and remove objects; push and fetch them.",
     "ledger": "Read and verify the log of records.",
     "image": "Build and list the sandbox image.",
     "case": "Freeze a real page into a case, verify, publish, and pull it.",

@@ -9,15 +9,16 @@ from typing import Annotated
 
 import typer
 
-from rbl.cli import erasing, remote
+from rbl.cli import erasing, keeping, remote
 from rbl.cli.app import noun, settings
-from rbl.cli.output import AsJson, document, mark, table
+from rbl.cli.output import AsJson, document, table
 
-app = noun("Put, get, check, push and fetch objects. Example: rbl store fsck")
+app = noun("Put, get, check, pin, remove, push and fetch objects. Example: rbl store fsck")
 
 app.command()(remote.push)
 app.command()(remote.fetch)
-app.command()(erasing.erase)
+for _verb in (keeping.fsck, keeping.pin, keeping.unpin, keeping.pins, keeping.gc, erasing.erase):
+    app.command()(_verb)
 
 Name = Annotated[str, typer.Argument(help="Digest, sha256:…, or enough of its beginning.")]
 
@@ -107,46 +108,6 @@ def tree(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
         document("store-tree", entries=entries)
     else:
         table(("mode", "size", "path", "names"), rows)
-
-
-@app.command()
-def fsck(ctx: typer.Context, as_json: AsJson = False) -> None:
-    """Re-hash every object and look for what records name; deletes nothing. Example: rbl store fsck"""
-    from ledger.erasure import erased
-    from ledger.reach import reachable
-    from ledger.reader import Ledger
-    from ledger.records import kinds
-    from rbl.workspace import open_folder
-    from store.fsck import fsck as check
-
-    folder = open_folder(settings(ctx).directory)
-    ledger, store = Ledger.open(folder), folder.store
-    gone = erased(ledger.of(kinds.Erasure))
-    named = reachable(ledger, store)
-    report = check(store, {digest: by for digest, by in named.items() if digest not in gone or store.has(digest)})
-    explained = {str(digest): gone[digest] for digest in sorted(named.keys() & gone) if not store.has(digest)}
-    good = report.ok
-    if as_json:
-        document(
-            "store-fsck",
-            ok=good,
-            missing={str(fault.digest): fault.referrer for fault in report.missing},
-            corrupt={str(fault.digest): fault.referrer for fault in report.corrupt},
-            stray=[str(path) for path in report.stray],
-            erased=explained,
-        )
-    else:
-        for what, faults in (("missing", report.missing), ("corrupt", report.corrupt)):
-            for fault in faults:
-                print(f"{mark(good=False)} {what} {fault.digest}, named by {fault.referrer}")
-        for path in report.stray:
-            print(f"  stray   {path}")
-        for digest, why in explained.items():
-            print(f"  gone    {digest}, {why}")
-        counts = f"{len(report.missing)} missing, {len(report.corrupt)} corrupt, {len(report.stray)} stray"
-        print(f"{mark(good=good)} {counts}, {len(explained)} erased")
-    if not good:
-        raise typer.Exit(1)
 
 
 @app.command()

@@ -36,7 +36,9 @@ DOCUMENTS = {
     "release verify r1": {"ok", "steps", "digest", "findings"},
     "release diff r1 r1": {"old", "new", "changes"},
     "report r1": {"rows"},
-    "store fsck": {"ok", "missing", "corrupt", "stray"},
+    "store fsck": {"ok", "missing", "corrupt", "named_by", "quarantined", "in_quarantine", "stray", "read"},
+    "store pins": {"pins"},
+    "store gc": {"removed", "objects", "size", "temporary", "put_back", "kept", "young", "before", "waits_for"},
     "store push ../remote": {"ok", "remote", "sent", "size", "there", "lacking"},
     "store fetch ../remote": {"ok", "remote", "fetched", "size", "here", "lacking", "wrong"},
 }

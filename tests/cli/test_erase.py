@@ -74,6 +74,7 @@ def test_a_tree_goes_with_its_files_when_that_is_said(copied, story):
     assert not any(folder.store.has(Digest.parse(name)) for name in done["objects"])
     assert rbl("-C", bench, "release", "verify", "r1").code == 0
     assert rbl("-C", bench, "store", "fsck").code == 0
+    assert rbl("-C", bench, "store", "gc").code == 0  # a tree that is erased is not one that is lost
 
 
 def test_links_for_dvc_and_what_lies_in_quarantine_go_too_and_copies_are_named(copied, story):
