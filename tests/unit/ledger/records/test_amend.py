@@ -93,6 +93,7 @@ def test_a_threshold_is_refused_where_records_bear_one_signature():
     assert "a role of their own" in said
     body = changed(
         Add(NEW[0].public_text, ("rater",)),
+        Give("preferences", "rater", take=True),
         *(Give(kind, "rater") for kind in ("release", "withdrawal")),
         *(Give(kind, "release-manager", take=True) for kind in ("release", "withdrawal")),
         Threshold("rater", 2),
